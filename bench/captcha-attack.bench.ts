@@ -20,7 +20,6 @@ import {
   stockVoiceRanges,
   synthesiseVoices,
 } from '../src/captcha/sound/speech.ts';
-import { seededRandom } from '../src/core/random.ts';
 import {
   type Attack,
   blindSolvers,
@@ -54,6 +53,7 @@ import {
 } from '../test/support/captcha/sound-readers.ts';
 import { intelligibility } from '../test/support/captcha/sound-spectrum.ts';
 import { createTemplateReader } from '../test/support/captcha/templates.ts';
+import { seededRandom } from '../test/support/seeded.ts';
 import { atLeast, atMost, type BenchRow } from './row.ts';
 import { cpuSecondsSince, inParallel } from './work.ts';
 

@@ -18,10 +18,11 @@ import {
 import { openRenderThreads } from '../src/captcha/render-pool.ts';
 import { baseTries, hardestFactor } from '../src/captcha/work/levels.ts';
 import { solutionCharactersMax } from '../src/captcha/work/work.ts';
-import { seededRandom, systemRandom } from '../src/core/random.ts';
+import { systemRandom } from '../src/core/random.ts';
 import { createEye, goodEye, wordsSeen } from '../test/support/captcha/eye.ts';
 import { dotsToBytes, seeds as seedsFrom, soundChallenge } from '../test/support/captcha/frames.ts';
 import { payloadOf } from '../test/support/captcha/solution.ts';
+import { seededRandom } from '../test/support/seeded.ts';
 import { forged, randomKeys, solutionFor, workWith } from './captcha-solutions.ts';
 import { measureAsync } from './rounds.ts';
 import { atLeast, atMost, type BenchRow, besidePeer, median, round } from './row.ts';

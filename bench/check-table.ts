@@ -4,8 +4,8 @@
  */
 
 import { makeKey } from '../src/access/keys/key-format.ts';
-import { seededRandom } from '../src/core/random.ts';
 import { formatIp } from '../src/ip/address.ts';
+import { seededRandom } from '../test/support/seeded.ts';
 
 interface CheckTable {
   /** IPv4 addresses as numbers; one may come twice, then the later score counts. */

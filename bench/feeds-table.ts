@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { entryFlags } from '../src/contracts/reputation.ts';
-import { seededRandom } from '../src/core/random.ts';
 import { openGeo } from '../src/geo/open-geo.ts';
 import { countryOf, openGeoReader, providerOf } from '../src/geo/reader.ts';
 import { createIpIndex, type IpIndex } from '../src/index/ip-index.ts';
@@ -17,6 +16,7 @@ import {
 } from '../src/reputation/blocklists/builder/build.ts';
 import { collect } from '../src/reputation/blocklists/builder/collect.ts';
 import { entryScore, halfLivesAt } from '../src/reputation/check/score.ts';
+import { seededRandom } from '../test/support/seeded.ts';
 
 export const operatorTexts = { homeUrl: 'https://reputation.example/feeds', licence: 'none' };
 

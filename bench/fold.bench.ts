@@ -7,7 +7,6 @@
 import type { State } from '../src/app/state.ts';
 import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log.ts';
-import { seededRandom } from '../src/core/random.ts';
 import { createIpIndex } from '../src/index/ip-index.ts';
 import type { IndexPrefix } from '../src/index/prefix.ts';
 import { loadList } from '../src/reputation/lists/load-list.ts';
@@ -19,6 +18,7 @@ import {
   rowsPerEventMax,
 } from '../src/reputation/state/events.ts';
 import { openLmdbStore } from '../src/storage/lmdb/store.ts';
+import { seededRandom } from '../test/support/seeded.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { clustered, clustered6, dice, sparse } from './index-table.ts';
 import { openStateOn } from './open-state.ts';

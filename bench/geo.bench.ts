@@ -5,11 +5,11 @@
 
 import { readFileSync } from 'node:fs';
 import { type CountryResponse, Reader } from 'mmdb-lib';
-import { seededRandom } from '../src/core/random.ts';
 import { openGeo } from '../src/geo/open-geo.ts';
 import { type GeoReader, openGeoReader } from '../src/geo/reader.ts';
 import { defaultSource } from '../src/geo/sources.ts';
 import { formatIp, type IpFamily, parseIp } from '../src/ip/address.ts';
+import { seededRandom } from '../test/support/seeded.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { measure, type Subject } from './rounds.ts';
 import { atMost, type BenchRow, median } from './row.ts';

@@ -4,8 +4,8 @@
  * processes of their own; rounds are interleaved, and the median counts.
  */
 
-import { seededRandom } from '../src/core/random.ts';
 import { formatIp } from '../src/ip/address.ts';
+import { seededRandom } from '../test/support/seeded.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
 import { checkPath, type HttpContender, type Load, openLoad, startContender } from './http-load.ts';

@@ -6,13 +6,13 @@
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import ipaddr from 'ipaddr.js';
-import { seededRandom } from '../src/core/random.ts';
 import { formatIp } from '../src/ip/address.ts';
 import {
   collectRows,
   type ListFormatName,
   parseList,
 } from '../src/reputation/lists/import/parse.ts';
+import { seededRandom } from '../test/support/seeded.ts';
 import { type BenchRow, besidePeer, median } from './row.ts';
 import { inTurns } from './work.ts';
 

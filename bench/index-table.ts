@@ -1,9 +1,9 @@
 /** A filled index with what was put in, in typed arrays: the bench must not load the heap. */
 
-import { seededRandom } from '../src/core/random.ts';
 import { createIpIndex, type IpIndex } from '../src/index/ip-index.ts';
 import { hostMask, type IndexPrefix } from '../src/index/prefix.ts';
 import { setReports } from '../src/index/records.ts';
+import { seededRandom } from '../test/support/seeded.ts';
 import type { Timing } from './rounds.ts';
 import { atMost, type BenchRow, besidePeer, round as roundTo } from './row.ts';
 

@@ -4,8 +4,8 @@
  */
 
 import ipaddr from 'ipaddr.js';
-import { seededRandom } from '../src/core/random.ts';
 import { formatIp, type IpFamily, parseIp, parseIpBytes } from '../src/ip/address.ts';
+import { seededRandom } from '../test/support/seeded.ts';
 import { measure, type Subject, type Timing } from './rounds.ts';
 import { atMost, type BenchRow } from './row.ts';
 

@@ -3,8 +3,8 @@
 import { openState, type State } from '../src/app/state.ts';
 import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log.ts';
-import { seededRandom } from '../src/core/random.ts';
 import type { Store } from '../src/storage/store.ts';
+import { seededRandom } from '../test/support/seeded.ts';
 
 const neverMs = 2 ** 30;
 

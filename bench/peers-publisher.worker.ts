@@ -8,12 +8,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
-import { seededRandom } from '../src/core/random.ts';
 import { hourMs } from '../src/core/time.ts';
 import { writeHead } from '../src/reputation/federation/document/head.ts';
 import { makeSigningKey } from '../src/reputation/federation/document/key.ts';
 import { chainAfter, chainStart, rowLine } from '../src/reputation/federation/document/segment.ts';
 import { readPublished, writeSnapshot } from '../src/reputation/federation/publish/snapshot.ts';
+import { seededRandom } from '../test/support/seeded.ts';
 
 const { rows, nowMs } = workerData as { readonly rows: number; readonly nowMs: number };
 const key = makeSigningKey('b.example', seededRandom(1));

@@ -7,13 +7,13 @@
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { manualClock, systemClock } from '../src/core/clock.ts';
+import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log.ts';
-import { seededRandom } from '../src/core/random.ts';
 import { hourMs, minuteMs } from '../src/core/time.ts';
 import { createPeerPoller } from '../src/reputation/federation/subscribe/module.ts';
 import { addPeer, listPeers } from '../src/reputation/federation/subscribe/peers.ts';
 import { openLmdbStore } from '../src/storage/lmdb/store.ts';
+import { manualClock, seededRandom } from '../test/support/seeded.ts';
 import { metric, startTestServer, type TestServer, within } from '../test/support/server/server.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { openChecks } from './http-load.ts';

@@ -4,9 +4,9 @@
  * 2005: compare rows, don't quote them as forecasts.
  */
 
-import { seededRandom } from '../src/core/random.ts';
 import { dayMs, hourMs, minuteMs } from '../src/core/time.ts';
 import { maliciousScore } from '../src/reputation/check/score.ts';
+import { seededRandom } from '../test/support/seeded.ts';
 import {
   closed,
   findTogether,

@@ -4,7 +4,6 @@
  * has a usual number of new rows a day, of which we confirm one in twenty.
  */
 
-import { seededRandom } from '../src/core/random.ts';
 import { dayMs, hourMs } from '../src/core/time.ts';
 import { maliciousScore } from '../src/reputation/check/score.ts';
 import {
@@ -26,6 +25,7 @@ import {
   termsOf,
 } from '../src/reputation/federation/subscribe/peers.ts';
 import { ceilings, type Policy } from '../src/reputation/votes/quorum.ts';
+import { seededRandom } from '../test/support/seeded.ts';
 import {
   anchored,
   closed,

@@ -6,10 +6,10 @@
  */
 
 import type { Voucher } from '../src/access/quota/points.ts';
-import { seededRandom } from '../src/core/random.ts';
 import { dayMs, hourMs } from '../src/core/time.ts';
 import { maliciousScore } from '../src/reputation/check/score.ts';
 import type { Policy } from '../src/reputation/votes/quorum.ts';
+import { seededRandom } from '../test/support/seeded.ts';
 import { honestRows } from './poisoning-honest.ts';
 import { peerRows } from './poisoning-peers.ts';
 import {

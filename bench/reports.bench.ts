@@ -10,7 +10,6 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log.ts';
-import { seededRandom } from '../src/core/random.ts';
 import type { Report } from '../src/reputation/reports/report.ts';
 import {
   createReportStore,
@@ -18,6 +17,7 @@ import {
 } from '../src/reputation/reports/store/report-store.ts';
 import { openLmdbStore } from '../src/storage/lmdb/store.ts';
 import { makeReporters } from '../test/support/reputation/reporters.ts';
+import { seededRandom } from '../test/support/seeded.ts';
 import { startTestServer, type TestServer } from '../test/support/server/server.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { openChecks } from './http-load.ts';

@@ -8,11 +8,12 @@
 import { Agent } from 'node:http';
 import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log.ts';
-import { seededRandom, systemRandom } from '../src/core/random.ts';
+import { systemRandom } from '../src/core/random.ts';
 import { openPasswordStrength } from '../src/signon/proofs/new-password.ts';
 import { createPasswords } from '../src/signon/proofs/passwords.ts';
 import { raw, scratchKey } from '../src/storage/keys.ts';
 import { openLmdbStore } from '../src/storage/lmdb/store.ts';
+import { seededRandom } from '../test/support/seeded.ts';
 import { startTestServer, type TestServer } from '../test/support/server/server.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { allow, authorizePath, createAgent, openPeople } from '../test/support/signon/visitor.ts';

@@ -85,18 +85,6 @@ export function createLeapGuard(
   };
 }
 
-/** A clock that stands still until it is advanced. For tests. */
-export function manualClock(startMs: number): Clock & { advance(ms: number): void } {
-  let elapsedMs = 0;
-  return {
-    now: () => startMs + elapsedMs,
-    monotonicMs: () => elapsedMs,
-    advance(ms) {
-      elapsedMs += ms;
-    },
-  };
-}
-
 const sendMs = 250;
 
 interface SharedTime {

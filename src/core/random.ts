@@ -34,27 +34,6 @@ export function randomToken(random: Random, byteLength: number): string {
   return Buffer.from(random.bytes(byteLength)).toString('base64url');
 }
 
-/** Deterministic bytes from a 32-bit seed (mulberry32). For tests and benches only: not secret. */
-export function seededRandom(seed: number): Random & { next(): number } {
-  let state = seed >>> 0;
-  /** Uniform in [0, 1). */
-  function next(): number {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  }
-  return {
-    next,
-    bytes(length) {
-      const out = new Uint8Array(length);
-      for (let i = 0; i < length; i++) out[i] = Math.floor(next() * 256);
-      return out;
-    },
-  };
-}
-
 // Tokens that prove something by being known: 256 random bits as base64url, stored as their
 // SHA-256 alone, so that what lies on disk opens nothing.
 

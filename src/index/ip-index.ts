@@ -12,14 +12,7 @@ import { type IndexPrefix, isPrefix } from './prefix.ts';
 import type { IndexView, ReaderHandle } from './reader.ts';
 import { ROW_WORDS } from './records.ts';
 import { type ArenaState, createArena } from './trie/arena.ts';
-import {
-  clearReader,
-  createRetiredNodes,
-  createUnsafeRetiredNodes,
-  READERS_MAX,
-  SIZE,
-  writerEpoch,
-} from './trie/epochs.ts';
+import { clearReader, createRetiredNodes, READERS_MAX, SIZE, writerEpoch } from './trie/epochs.ts';
 import { exactEntry } from './trie/exact.ts';
 import { CHANGE_WORDS_MAX, createInsert } from './trie/insert.ts';
 import { KEY_WORDS, ROOT_WORDS } from './trie/layout.ts';
@@ -34,8 +27,8 @@ export interface IpIndexOptions {
   readonly entriesMax?: number;
   /** Bytes of nodes at most; the default suffices for the costliest set of `entriesMax`. */
   readonly nodeBytesMax?: number;
-  /** For tests only: reuses memory while readers may be in it. */
-  readonly unsafeReuseAtOnce?: boolean;
+  /** Keeps what was unlinked until no reader is in it. */
+  readonly retire?: typeof createRetiredNodes;
 }
 
 interface IndexStats {
@@ -122,9 +115,7 @@ export function openIpIndex(
       release(state.retired[i]!, state.retired[i + 1]!);
   }
   control[SIZE] = size;
-  const retired = options.unsafeReuseAtOnce
-    ? createUnsafeRetiredNodes(release)
-    : createRetiredNodes(epoch, release);
+  const retired = (options.retire ?? createRetiredNodes)(epoch, release);
   const nodesOf = createNodes(memory, arena);
   const tools = { memory, nodesOf, retired, epoch };
   const insertIntoTrie = createInsert(tools);

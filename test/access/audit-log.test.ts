@@ -3,11 +3,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { auditCsvLine, auditKeptMs, createAuditLog } from '../../src/access/audit-log.ts';
-import { manualClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
-import { seededRandom } from '../../src/core/random.ts';
 import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
 import { value } from '../support/house/result.ts';
+import { manualClock, seededRandom } from '../support/seeded.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
 it('every change stands on one page, newest first, until two years are over', async () => {

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createAccountsTable } from '../../src/access/accounts/accounts-table.ts';
 import { createAccessReducer } from '../../src/access/accounts/reducer.ts';
-import { seededRandom } from '../../src/core/random.ts';
 import { applyEvent } from '../support/reputation/events.ts';
+import { seededRandom } from '../support/seeded.ts';
 
 const hash = (seed: number) => seededRandom(seed).bytes(32);
 

@@ -8,9 +8,9 @@ import {
   minutesKept,
 } from '../../src/app/activity-counters.ts';
 import { histogramDifference, quantileOf } from '../../src/app/figures.ts';
-import { seededRandom } from '../../src/core/random.ts';
 import { createTimings, timingBounds } from '../../src/core/timings.ts';
 import { type CountPeriod, countPeriods } from '../../src/reputation/counts/report-counts.ts';
+import { seededRandom } from '../support/seeded.ts';
 
 const startMs = Date.UTC(2026, 0, 1, 0, 7);
 const minuteMs = 60_000;

@@ -9,7 +9,6 @@ import { createClientLimits } from '../../src/access/quota/client-limits.ts';
 import { checkTable, endpoints } from '../../src/app/modules.ts';
 import { robotsText } from '../../src/app/service/service.route.ts';
 import { type ClientLimitName, clientLimits } from '../../src/config/limits.ts';
-import { manualClock } from '../../src/core/clock.ts';
 import { errors } from '../../src/core/errors.ts';
 import { createLog } from '../../src/core/log.ts';
 import { fail } from '../../src/core/result.ts';
@@ -33,6 +32,7 @@ import {
 } from '../../src/web/guard/endpoint.ts';
 import { errorShapes } from '../../src/web/shape.ts';
 import { readSources } from '../support/house/sources.ts';
+import { manualClock } from '../support/seeded.ts';
 import { guardOf } from '../support/server/guard.ts';
 import { askDesk, deskOf, formOf } from '../support/server/page-builder.ts';
 

@@ -5,9 +5,9 @@ import { it } from 'node:test';
 import { createActivityCounters, createHourOfErrors } from '../../src/app/activity-counters.ts';
 import { loadActivityCounters, startSampling } from '../../src/app/figures.ts';
 import { createThreadCounters } from '../../src/app/threads/thread-counters.ts';
-import { manualClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
 import { createTimings } from '../../src/core/timings.ts';
+import { manualClock } from '../support/seeded.ts';
 import { createMemoryStore } from '../support/server/memory-store.ts';
 
 const startMs = Date.UTC(2026, 0, 1);

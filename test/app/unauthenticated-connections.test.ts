@@ -12,9 +12,8 @@ import {
 import { macHeader, macOf, questionBytes } from '../../src/app/nodes/signed-messages.ts';
 import { createChallenges } from '../../src/captcha/challenge/challenge.ts';
 import { createTickets } from '../../src/captcha/challenge/ticket.ts';
-import { manualClock } from '../../src/core/clock.ts';
-import { seededRandom } from '../../src/core/random.ts';
 import { knownPool, networkAt, smallBounds } from '../support/captcha/challenges.ts';
+import { manualClock, seededRandom } from '../support/seeded.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 
 const clock = manualClock(1_750_000_000_000);

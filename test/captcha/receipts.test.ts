@@ -13,12 +13,11 @@ import {
   type SolvedBy,
 } from '../../src/captcha/receipts.ts';
 import type { Level } from '../../src/captcha/work/levels.ts';
-import { manualClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
-import { seededRandom } from '../../src/core/random.ts';
 import { dayMs } from '../../src/core/time.ts';
 import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
 import type { Store } from '../../src/storage/store.ts';
+import { manualClock, seededRandom } from '../support/seeded.ts';
 import { createMemoryStore } from '../support/server/memory-store.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

@@ -11,7 +11,7 @@ import {
   type RenderPoolOptions,
 } from '../../src/captcha/render-pool.ts';
 import { createLog } from '../../src/core/log.ts';
-import { seededRandom } from '../../src/core/random.ts';
+import { seededRandom } from '../support/seeded.ts';
 
 const imageBytes = 100;
 

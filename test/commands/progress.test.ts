@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
 import { createProgress, createRowProgress, progressText } from '../../src/commands/progress.ts';
-import { manualClock } from '../../src/core/clock.ts';
+import { manualClock } from '../support/seeded.ts';
 
 class Capture extends Writable {
   text = '';

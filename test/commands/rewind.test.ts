@@ -3,9 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { forget, undoOf } from '../../src/commands/store/restore.ts';
-import { manualClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
-import { seededRandom } from '../../src/core/random.ts';
 import { createBanTable } from '../../src/integrations/crowdsec/ban-table.ts';
 import { createBanStore, createBans } from '../../src/integrations/crowdsec/bans.ts';
 import { agentEvents } from '../../src/integrations/crowdsec/events.ts';
@@ -17,6 +15,7 @@ import { readLedger } from '../../src/storage/ledger.ts';
 import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
 import { value } from '../support/house/result.ts';
 import { wantedBans } from '../support/integrations/agent-bans.ts';
+import { manualClock, seededRandom } from '../support/seeded.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
 it('rules and manual entries that came or went since are counted as those that are left', async () => {

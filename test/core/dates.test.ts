@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isoSeconds } from '../../src/core/dates.ts';
-import { seededRandom } from '../../src/core/random.ts';
+import { seededRandom } from '../support/seeded.ts';
 
 test('a date is that of the platform, whatever came before', () => {
   const random = seededRandom(4);

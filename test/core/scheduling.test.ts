@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { manualClock } from '../../src/core/clock.ts';
 import { createScheduler } from '../../src/core/scheduling.ts';
+import { manualClock } from '../support/seeded.ts';
 
 test('of all jobs that wait, one gets a slice in each turn of the loop, first come first served', async () => {
   const scheduler = createScheduler(manualClock(0).monotonicMs);

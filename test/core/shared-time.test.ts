@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { manualClock, openSharedTime, shareTime } from '../../src/core/clock.ts';
+import { openSharedTime, shareTime } from '../../src/core/clock.ts';
+import { manualClock } from '../support/seeded.ts';
 
 it('another thread has the time of the main thread, whatever the clock of the machine says', (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] });

@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { manualClock } from '../../src/core/clock.ts';
 import { openSystemIndex, type SystemIndex } from '../../src/geo/systems/system-index.ts';
 import { openSystems } from '../../src/geo/systems/systems.ts';
 import build from '../../src/geo/systems/systems.worker.ts';
 import { type IpFamily, parseIp } from '../../src/ip/address.ts';
 import { formatPrefix, rangeToPrefixes } from '../../src/ip/prefix.ts';
 import { buildMmdb } from '../support/reputation/mmdb.ts';
+import { manualClock } from '../support/seeded.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const four = [

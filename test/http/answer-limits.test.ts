@@ -6,10 +6,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { manualClock } from '../../src/core/clock.ts';
 import { createAnswerLimits } from '../../src/http/limits/admission.ts';
 import { addressRules } from '../../src/http/request/client-ip.ts';
 import type { PlainRoute } from '../../src/http/router.ts';
+import { manualClock } from '../support/seeded.ts';
 import { ask, get, openConnection, requestText, startServer, statusesIn } from './raw.ts';
 
 const bounds = {

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { seededRandom } from '../../src/core/random.ts';
 import type { PlainRoute } from '../../src/http/router.ts';
+import { seededRandom } from '../support/seeded.ts';
 import { ask, get, startServer } from './raw.ts';
 
 const random = seededRandom(21);

@@ -1,8 +1,8 @@
 /** Seeded prefixes that collide on purpose: shared bytes, nesting, edges of the address space. */
 
-import { seededRandom } from '../../src/core/random.ts';
 import type { IndexPrefix } from '../../src/index/prefix.ts';
 import { widthOf } from '../../src/ip/prefix.ts';
+import { seededRandom } from '../support/seeded.ts';
 import { masked } from './golden.ts';
 
 export interface Sample {

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { manualClock } from '../../src/core/clock.ts';
 import type { HotRequest, HotRoute } from '../../src/http/router.ts';
 import { createBanTable } from '../../src/integrations/crowdsec/ban-table.ts';
 import { type LiveOptions, liveRoute } from '../../src/integrations/crowdsec/live.route.ts';
@@ -10,6 +9,7 @@ import { createBlockedPage } from '../../src/integrations/forward-auth/blocked.p
 import { type GateOptions, gateRoutes } from '../../src/integrations/forward-auth/check.route.ts';
 import { parseIp } from '../../src/ip/address.ts';
 import { usualSaid } from '../support/integrations/agent-bans.ts';
+import { manualClock } from '../support/seeded.ts';
 
 const clock = manualClock(1_800_000_000_000);
 const visitor = '45.10.0.7';

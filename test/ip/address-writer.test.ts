@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seededRandom } from '../../src/core/random.ts';
 import { formatIp } from '../../src/ip/address.ts';
 import { writeIp4, writeIp6, writeNumber } from '../../src/ip/address-writer.ts';
+import { seededRandom } from '../support/seeded.ts';
 
 const at = 5;
 

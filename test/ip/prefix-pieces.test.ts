@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seededRandom } from '../../src/core/random.ts';
 import {
   contains,
   formatPrefix,
@@ -10,6 +9,7 @@ import {
   parsePrefix,
   withoutHoles,
 } from '../../src/ip/prefix.ts';
+import { seededRandom } from '../support/seeded.ts';
 
 function prefix(text: string): Prefix {
   const parsed = parsePrefix(text);

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { seededRandom } from '../../src/core/random.ts';
 import { commandOf } from '../support/house/processes.ts';
 import { makeReporters } from '../support/reputation/reporters.ts';
+import { seededRandom } from '../support/seeded.ts';
 import { besideCommands, openersOf } from '../support/server/beside-commands.ts';
 import { killTrial } from '../support/server/kill-trial.ts';
 import {

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
-import { seededRandom } from '../../src/core/random.ts';
 import { openConnection, requestText } from '../http/raw.ts';
+import { seededRandom } from '../support/seeded.ts';
 import { loadUntilNotReady } from '../support/server/balanced-load.ts';
 import { metric, startTestServer, type TestServer, within } from '../support/server/server.ts';
 import { attackSlowly } from '../support/server/slow-attack.ts';

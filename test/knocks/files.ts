@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { seededRandom } from '../../src/core/random.ts';
 import { compilePreload } from '../support/house/preload.ts';
 import { powerLossTrial } from '../support/power-loss/trial.ts';
+import { seededRandom } from '../support/seeded.ts';
 import { fetchFrom, runCli, startTestServer, within } from '../support/server/server.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 import { type Knock, runTests } from './knock.ts';

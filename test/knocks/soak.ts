@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { seededRandom } from '../../src/core/random.ts';
+import { seededRandom } from '../support/seeded.ts';
 import { startTestServer } from '../support/server/server.ts';
 import { errorsIn, type Knock, openFiles, residentMb } from './knock.ts';
 

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { seededRandom } from '../../src/core/random.ts';
 import {
   createFrameReader,
   encodeFrame,
@@ -14,6 +13,7 @@ import {
   ProtocolError,
   piecesOf,
 } from '../../src/operations/protocol.ts';
+import { seededRandom } from '../support/seeded.ts';
 
 const headBytes = 9;
 const empty = Buffer.alloc(0);

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
-import { manualClock } from '../../src/core/clock.ts';
 import { hourMs, minuteMs } from '../../src/core/time.ts';
 import { parseIp } from '../../src/ip/address.ts';
 import {
@@ -15,6 +14,7 @@ import {
   systemResolver,
 } from '../../src/reputation/hostnames.ts';
 import { startNameServer, type Zone } from '../support/reputation/name-server.ts';
+import { manualClock } from '../support/seeded.ts';
 
 const pointer = (text: string) => {
   const words = new Uint32Array(4);

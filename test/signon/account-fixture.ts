@@ -6,9 +6,7 @@
 import assert from 'node:assert/strict';
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import type { Visitor } from '../../src/contracts/visitor.ts';
-import { manualClock } from '../../src/core/clock.ts';
 import type { Log } from '../../src/core/log.ts';
-import { seededRandom } from '../../src/core/random.ts';
 import { fail, ok } from '../../src/core/result.ts';
 import { reportPersonalData } from '../../src/reputation/reports/store/account-reports.ts';
 import type { Mail } from '../../src/signon/mail/mail-format.ts';
@@ -18,6 +16,7 @@ import type { SignedIn } from '../../src/signon/sessions/sign-in.ts';
 import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { value } from '../support/house/result.ts';
+import { manualClock, seededRandom } from '../support/seeded.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

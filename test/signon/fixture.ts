@@ -1,14 +1,13 @@
 /** A sign-on of sites on a store of its own, with a clock that moves by hand and a person signed in. */
 
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
-import { manualClock } from '../../src/core/clock.ts';
-import { seededRandom } from '../../src/core/random.ts';
 import { parseRequestQuery } from '../../src/signon/module.ts';
 import type { Profile } from '../../src/signon/people/profile/profile.ts';
 import { createProfiles } from '../../src/signon/people/profile/profile-store.ts';
 import { createAuthorization, type SignedInVisitor } from '../../src/signon/sites/authorization.ts';
 import type { AuthorizationRequest } from '../../src/signon/sites/authorize.ts';
 import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
+import { manualClock, seededRandom } from '../support/seeded.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

@@ -6,7 +6,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
-import { seededRandom } from '../../src/core/random.ts';
 import { linkLifeMs } from '../../src/signon/people/links.ts';
 import {
   createRequestSeals,
@@ -17,6 +16,7 @@ import {
 } from '../../src/signon/sites/authorization.ts';
 import { requestQuery } from '../../src/signon/sites/authorize.ts';
 import { consentTransactionPrefix, usedSealKey } from '../../src/storage/keys.ts';
+import { seededRandom } from '../support/seeded.ts';
 import { goodParameters, openSignon, queryOf, startMs } from './fixture.ts';
 
 type Signon = Awaited<ReturnType<typeof openSignon>>;

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { seededRandom } from '../../src/core/random.ts';
 import type { Signon } from '../../src/signon/open-signon.ts';
 import { createAuthenticator } from '../support/browser/authenticator.ts';
 import { value } from '../support/house/result.ts';
+import { seededRandom } from '../support/seeded.ts';
 import { openBench, password, visitor } from './account-fixture.ts';
 
 const emails = Array.from({ length: 40 }, (_, i) => `person${i}@example.org`);

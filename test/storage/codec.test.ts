@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { seededRandom } from '../../src/core/random.ts';
 import { createReader, createWriter, decode, type Reader } from '../../src/storage/codec.ts';
+import { seededRandom } from '../support/seeded.ts';
 
 const sample = () =>
   createWriter()

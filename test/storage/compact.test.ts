@@ -3,12 +3,11 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { it } from 'node:test';
-import { manualClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
-import { seededRandom } from '../../src/core/random.ts';
 import { scratchKey, text, u32 } from '../../src/storage/keys.ts';
 import { compactStore } from '../../src/storage/lmdb/compact.ts';
 import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
+import { manualClock, seededRandom } from '../support/seeded.ts';
 import { startChild } from '../support/server/child.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

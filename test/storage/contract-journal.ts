@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { manualClock } from '../../src/core/clock.ts';
 import { scratchKey, text } from '../../src/storage/keys.ts';
 import {
   JournalPrunedError,
@@ -10,6 +9,7 @@ import {
   type Store,
   storeLimits,
 } from '../../src/storage/store.ts';
+import type { manualClock } from '../support/seeded.ts';
 
 export type WithStore = (
   use: (store: Store, clock: ReturnType<typeof manualClock>) => Promise<void>,

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { seededRandom } from '../../src/core/random.ts';
 import { scratchKey, u8 } from '../../src/storage/keys.ts';
 import type { Commit, CommitResult } from '../../src/storage/store.ts';
+import { seededRandom } from '../support/seeded.ts';
 import type { WithStore } from './contract-journal.ts';
 
 interface ModelEntry {

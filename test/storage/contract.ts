@@ -5,9 +5,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { manualClock } from '../../src/core/clock.ts';
 import { type Key, scratchKey, text, u32 } from '../../src/storage/keys.ts';
 import { type Store, storeLimits } from '../../src/storage/store.ts';
+import { manualClock } from '../support/seeded.ts';
 import { journalContract } from './contract-journal.ts';
 import { modelContract } from './contract-model.ts';
 import { aloneContract, raceContract } from './contract-races.ts';

@@ -5,7 +5,6 @@ import { it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { systemClock } from '../../src/core/clock.ts';
-import { seededRandom } from '../../src/core/random.ts';
 import { journalRowKey, scratchKey, text } from '../../src/storage/keys.ts';
 import { openTables } from '../../src/storage/lmdb/environment.ts';
 import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
@@ -13,6 +12,7 @@ import type { Table } from '../../src/storage/lmdb/tables.ts';
 import { decodeFrames, encodeFrames } from '../../src/storage/postgres/reads.ts';
 import { crcOf, DamagedRowError, encodeEvent } from '../../src/storage/rows.ts';
 import type { Store, StoreEvent } from '../../src/storage/store.ts';
+import { seededRandom } from '../support/seeded.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

@@ -2,9 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { manualClock } from '../../src/core/clock.ts';
-import { seededRandom } from '../../src/core/random.ts';
 import { createEventId } from '../../src/storage/journal/define-event.ts';
+import { manualClock, seededRandom } from '../support/seeded.ts';
 
 it('ids differ, have 22 characters, and their bytes sort by the time they were made', () => {
   const clock = manualClock(1_750_000_000_000);

@@ -6,9 +6,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
-import { seededRandom } from '../../src/core/random.ts';
 import { createFollower } from '../../src/storage/journal/follower.ts';
 import type { StoreEvent } from '../../src/storage/store.ts';
+import { seededRandom } from '../support/seeded.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 
 const event = (seq: number): StoreEvent => ({

@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { manualClock, systemClock } from '../../src/core/clock.ts';
+import { systemClock } from '../../src/core/clock.ts';
 import { createFollower, type FollowerOptions } from '../../src/storage/journal/follower.ts';
 import { isDamage } from '../../src/storage/rows.ts';
 import { type StoreEvent, StoreUnavailableError } from '../../src/storage/store.ts';
+import { manualClock } from '../support/seeded.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 import { open } from './lmdb-opener.ts';

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { it } from 'node:test';
-import { seededRandom } from '../../src/core/random.ts';
 import { openTables } from '../../src/storage/lmdb/environment.ts';
 import type { Tables } from '../../src/storage/lmdb/tables.ts';
+import { seededRandom } from '../support/seeded.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 
 const keyOf = (number: number): Buffer => {

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { seededRandom } from '../../src/core/random.ts';
 import * as keys from '../../src/storage/keys.ts';
+import { seededRandom } from '../support/seeded.ts';
 
 const { encodeKey, namespaces, prefixEnd, scratchKey, text, u16, u32, u64, u8 } = keys;
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');

@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, renameSync, rmSync } from 'node:fs';
 import { it } from 'node:test';
-import { manualClock } from '../../src/core/clock.ts';
 import { scratchKey, text } from '../../src/storage/keys.ts';
 import { openTables } from '../../src/storage/lmdb/environment.ts';
 import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
 import { readCounters, type TableCounters, writeCounters } from '../../src/storage/lmdb/tables.ts';
 import type { Commit, Store } from '../../src/storage/store.ts';
+import { manualClock } from '../support/seeded.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { seededRandom } from '../../src/core/random.ts';
 import { createWriter, decode } from '../../src/storage/codec.ts';
 import { type Key, scratchKey, u16 } from '../../src/storage/keys.ts';
 import type { Store } from '../../src/storage/store.ts';
+import { seededRandom } from '../support/seeded.ts';
 
 /** The journal from its start: ids in order, and the entries that it adds up to. */
 export async function replay(store: Store): Promise<{ ids: string[]; model: Map<number, string> }> {

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
-import { manualClock } from '../../src/core/clock.ts';
 import { databaseClock } from '../../src/storage/postgres/clock.ts';
+import { manualClock } from '../support/seeded.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 
 const startMs = 1_750_000_000_000;

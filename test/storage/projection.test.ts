@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { seededRandom } from '../../src/core/random.ts';
 import {
   createProjection,
   type PageSection,
   readCheckpointSeq,
 } from '../../src/storage/journal/projection.ts';
 import type { Store } from '../../src/storage/store.ts';
+import { seededRandom } from '../support/seeded.ts';
 import { createMemoryStore, type MemoryStore } from '../support/server/memory-store.ts';
 
 const pageCount = 40;

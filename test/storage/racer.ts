@@ -5,9 +5,9 @@
 
 import { once } from 'node:events';
 import { systemClock } from '../../src/core/clock.ts';
-import { seededRandom } from '../../src/core/random.ts';
 import { accountByEmailKey, scratchKey, text, u32 } from '../../src/storage/keys.ts';
 import type { Store } from '../../src/storage/store.ts';
+import { seededRandom } from '../support/seeded.ts';
 import type { OpenerModule } from './fixture.ts';
 
 const [opener, location, role, countText, seedText] = process.argv.slice(2);

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { manualClock } from '../../src/core/clock.ts';
 import {
   accountKey,
   checkpointKey,
@@ -10,6 +9,7 @@ import {
   projectionPagePrefix,
 } from '../../src/storage/keys.ts';
 import { splitStore } from '../../src/storage/nodes/nodes.ts';
+import { manualClock } from '../support/seeded.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 import { open } from './lmdb-opener.ts';
 

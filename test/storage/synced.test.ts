@@ -6,7 +6,6 @@ import fsp from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { it } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
-import { seededRandom } from '../../src/core/random.ts';
 import { writeErasedFile } from '../../src/storage/backup/erased-file.ts';
 import { claimFolder, folderMarker, knownFolders } from '../../src/storage/backup/folder.ts';
 import { restoreRows } from '../../src/storage/backup/restore.ts';
@@ -14,6 +13,7 @@ import { makeBackup } from '../../src/storage/backup/write.ts';
 import { makeFileOnce } from '../../src/storage/files.ts';
 import { scratchKey, text } from '../../src/storage/keys.ts';
 import { compactStore } from '../../src/storage/lmdb/compact.ts';
+import { seededRandom } from '../support/seeded.ts';
 import { makeTempDir } from '../support/server/temp-dir.ts';
 import { open } from './lmdb-opener.ts';
 

@@ -10,13 +10,13 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { after, before, it } from 'node:test';
-import { seededRandom } from '../../src/core/random.ts';
 import { formatIp } from '../../src/ip/address.ts';
 import { parsePrefix } from '../../src/ip/prefix.ts';
 import { type Machine, openMachine } from '../support/docs/paste.ts';
 import { spawn } from '../support/house/spawn.ts';
 import { hasNetworkNamespace, hasTool } from '../support/house/tools.ts';
 import { rangeOf, united } from '../support/reputation/address-ranges.ts';
+import { seededRandom } from '../support/seeded.ts';
 import { freePort } from '../support/server/free-port.ts';
 import {
   fetchUnhurried,

@@ -9,9 +9,8 @@ import type { AddressInfo } from 'node:net';
 import { after, before, it, type TestContext } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
-import { manualClock, systemClock } from '../../src/core/clock.ts';
+import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
-import { seededRandom } from '../../src/core/random.ts';
 import { headLifeMs, writeHead } from '../../src/reputation/federation/document/head.ts';
 import { makeSigningKey } from '../../src/reputation/federation/document/key.ts';
 import {
@@ -38,6 +37,7 @@ import { openPostgresStore } from '../../src/storage/postgres/store.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { openWorld } from '../reputation/reports/report-world.ts';
 import { hasTool } from '../support/house/tools.ts';
+import { manualClock, seededRandom } from '../support/seeded.ts';
 import { startCluster } from '../support/server/cluster.ts';
 import { postgresProgram, startPostgres, type TestPostgres } from '../support/server/postgres.ts';
 import { metric, within } from '../support/server/server.ts';

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { manualClock } from '../../src/core/clock.ts';
 import type { Reply } from '../../src/http/request/message.ts';
 import { createReplyCache } from '../../src/web/reply-cache.ts';
+import { manualClock } from '../support/seeded.ts';
 
 function openCache({ entriesMax = 10, bytesMax = 1_000 } = {}) {
   const clock = manualClock(0);

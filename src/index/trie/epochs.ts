@@ -179,14 +179,3 @@ export function createRetiredNodes(epoch: WriterEpoch, release: Release) {
 }
 
 export type RetiredNodes = ReturnType<typeof createRetiredNodes>;
-
-/** Reuses at once whatever is unlinked. Unsafe: it exists so that tests can see it fail. */
-export function createUnsafeRetiredNodes(release: Release): RetiredNodes {
-  return {
-    add: release,
-    drainSome() {},
-    drain() {},
-    size: () => 0,
-    items: () => new Int32Array(0),
-  };
-}

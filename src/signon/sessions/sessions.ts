@@ -479,8 +479,6 @@ export function createSessions(options: {
     endOthers,
     statusOf,
     transfer,
-    csrfMatches: (session: Session, given: string): boolean =>
-      equalBytes(Buffer.from(session.csrf), Buffer.from(given)),
     async alive(id: string): Promise<boolean> {
       const record = (await load(id))?.record;
       return record !== undefined && (await ownerOf(record)) !== undefined;

@@ -7,10 +7,8 @@ import { perMinuteMax } from '../../../src/access/accounts/accounts-table.ts';
 import { type ApiKeys, createApiKeys } from '../../../src/access/keys/api-keys.ts';
 import { hashKey, parseKey } from '../../../src/access/keys/key-format.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { readKnownAddress, readMailAddress } from '../../../src/core/mail-address.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import {
@@ -18,6 +16,7 @@ import {
   decodeAccessEvent,
   isAccessEvent,
 } from '../../support/reputation/events.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const hourMs = 3_600_000;

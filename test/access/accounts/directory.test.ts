@@ -4,12 +4,11 @@ import assert from 'node:assert/strict';
 import { after, it } from 'node:test';
 import { createAccounts, createDirectory } from '../../../src/access/accounts/accounts.ts';
 import { activeOperators, roleOf } from '../../../src/access/accounts/records.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { erasureKey } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const place = makeTempDir('directory');

@@ -16,7 +16,6 @@ import { createAccessReducer } from '../../../src/access/accounts/reducer.ts';
 import { keyScopes, plainScopes } from '../../../src/access/keys/key-format.ts';
 import { createKeyTable, openKeyTableReader } from '../../../src/access/keys/key-table.ts';
 import { canRead } from '../../../src/app/journal-events.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { corrupted } from '../../support/reputation/corrupted.ts';
 import {
   type AccessEvent,
@@ -25,6 +24,7 @@ import {
   encodeEvent,
   isAccessEvent,
 } from '../../support/reputation/events.ts';
+import { seededRandom } from '../../support/seeded.ts';
 
 const hash = seededRandom(5).bytes(32);
 const events: readonly AccessEvent[] = [

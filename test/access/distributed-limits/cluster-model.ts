@@ -16,8 +16,8 @@ import {
   quotaParty,
 } from '../../../src/access/quota/distributed-limits.ts';
 import { createQuotaMemory, openQuotas, quotaKind } from '../../../src/access/quota/quota.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import type { NodeMessages } from '../../../src/storage/nodes/messages.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 const windowMs = 60_000;
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { hashKey, keyTextLength, makeKey, parseKey } from '../../../src/access/keys/key-format.ts';
-import { seededRandom } from '../../../src/core/random.ts';
+import { seededRandom } from '../../support/seeded.ts';
 
 test('a made key parses and shows its id', () => {
   const random = seededRandom(1);

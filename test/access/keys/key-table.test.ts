@@ -11,7 +11,7 @@ import {
   type KeyTableReader,
   openKeyTableReader,
 } from '../../../src/access/keys/key-table.ts';
-import { seededRandom } from '../../../src/core/random.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import type { KeyReaderInput, KeyReaderResult } from '../../support/signon/key-reader.ts';
 
 function makeKeys(count: number, seed: number) {

@@ -17,7 +17,8 @@ import { type TestContext, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
-import { seededRandom, systemRandom } from '../../../src/core/random.ts';
+import { systemRandom } from '../../../src/core/random.ts';
+import { seededRandom } from '../../support/seeded.ts';
 
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'portcullis-master-key-'));

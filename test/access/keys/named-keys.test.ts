@@ -20,13 +20,12 @@ import {
   wrongScope,
 } from '../../../src/access/keys/key-table.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { apiKeyKey, apiKeyUseKey } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { applyEvent, decodeAccessEvent, isAccessEvent } from '../../support/reputation/events.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const directory = makeTempDir('named-keys');

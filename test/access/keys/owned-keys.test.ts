@@ -9,9 +9,8 @@ import {
   type StoredKey,
 } from '../../../src/access/keys/api-keys.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
-import { manualClock, systemClock } from '../../../src/core/clock.ts';
+import { systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { createDeletion } from '../../../src/signon/people/deletion.ts';
 import {
   apiKeyPrefix,
@@ -23,6 +22,7 @@ import {
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import { pagesUnder, type Store } from '../../../src/storage/store.ts';
 import { value } from '../../support/house/result.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const log = createLog('silent');

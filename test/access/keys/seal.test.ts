@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { masterKeyFromBytes, open, sealWithKey } from '../../../src/access/keys/master-key.ts';
-import { seededRandom } from '../../../src/core/random.ts';
+import { seededRandom } from '../../support/seeded.ts';
 
 const random = seededRandom(7);
 const masterKey = masterKeyFromBytes(random.bytes(32));

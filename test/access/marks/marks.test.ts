@@ -13,8 +13,8 @@ import {
   sightingEndsAt,
   startSightings,
 } from '../../../src/access/marks.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { parseIp } from '../../../src/ip/address.ts';
+import { manualClock } from '../../support/seeded.ts';
 import { createMemoryStore } from '../../support/server/memory-store.ts';
 
 const startMs = 1_800_000_000_000;

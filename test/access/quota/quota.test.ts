@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createAccountsTable } from '../../../src/access/accounts/accounts-table.ts';
 import { createQuotaMemory, openQuotas, quotaKind } from '../../../src/access/quota/quota.ts';
 import type { Clock } from '../../../src/core/clock.ts';
-import { seededRandom } from '../../../src/core/random.ts';
+import { seededRandom } from '../../support/seeded.ts';
 
 const epochMs = 1_750_000_000_000;
 

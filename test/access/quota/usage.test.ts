@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import { createAccountsTable } from '../../../src/access/accounts/accounts-table.ts';
 import { createQuotaMemory, openQuotas, quotaKind } from '../../../src/access/quota/quota.ts';
 import { createUsage, usageHours } from '../../../src/access/quota/usage.ts';
-import { manualClock } from '../../../src/core/clock.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 const hourMs = 3_600_000;
 const startMs = Date.UTC(2026, 10, 21, 12, 30);

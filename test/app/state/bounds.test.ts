@@ -7,9 +7,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { afterEach, beforeEach, it } from 'node:test';
 import { openState, type State } from '../../../src/app/state.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { loadList } from '../../../src/reputation/lists/load-list.ts';
 import {
   createAllowlist,
@@ -18,6 +16,7 @@ import {
 import type { RowBatch } from '../../../src/reputation/state/events.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const limits = { listsMax: 3, entriesMax: 100, contributionsMax: 300 };

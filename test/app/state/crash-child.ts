@@ -6,11 +6,11 @@
 import { openState } from '../../../src/app/state.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { NewEvent } from '../../../src/storage/store.ts';
 import { encodeEvent } from '../../support/reputation/events.ts';
 import { createRandomJournal } from '../../support/reputation/random-journal.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { crashEntriesMax, crashPoolSeed, crashPoolSize } from './crash-plan.ts';
 
 const [directory, round] = process.argv.slice(2);

@@ -5,12 +5,12 @@ import { it } from 'node:test';
 import { openState } from '../../../src/app/state.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { indexShown, modelShown } from '../../support/reputation/entries-shown.ts';
 import { decodeAccessEvent, decodeEvent, isAccessEvent } from '../../support/reputation/events.ts';
 import { createListModel } from '../../support/reputation/list-model.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { type CrashRound, runCrashRounds } from '../../support/server/crash.ts';
 import { crashEntriesMax } from './crash-plan.ts';
 

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { State } from '../../../src/app/state.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import {
   contributionKinds,
   kindOf,
@@ -16,6 +15,7 @@ import {
   encodeDigests,
 } from '../../../src/storage/nodes/digests.ts';
 import { encodeEvent } from '../../support/reputation/events.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { within } from '../../support/server/server.ts';
 import { makeState, type StateFixture } from './fixture.ts';
 

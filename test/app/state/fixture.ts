@@ -1,9 +1,7 @@
 /** The state on a real store in a directory of its own, and everything it holds as text. */
 
 import { openState, type State } from '../../../src/app/state.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createLog, type Log } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { formatPrefix } from '../../../src/ip/prefix.ts';
 import { createEventId } from '../../../src/storage/journal/define-event.ts';
 import type { PageSection } from '../../../src/storage/journal/projection.ts';
@@ -16,6 +14,7 @@ import {
   type ReputationEvent,
 } from '../../support/reputation/events.ts';
 import { createRandomJournal } from '../../support/reputation/random-journal.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 export const entriesMax = 20_000;

@@ -5,9 +5,9 @@ import { it } from 'node:test';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { createApiKeys } from '../../../src/access/keys/api-keys.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { encodeEvent } from '../../support/reputation/events.ts';
 import { batchOf } from '../../support/reputation/random-journal.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
 import { makeState, stateShown } from './fixture.ts';
 

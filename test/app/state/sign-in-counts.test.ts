@@ -7,13 +7,12 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, it } from 'node:test';
 import { createSignInCounts, readSignInCounts, signInsPage } from '../../../src/app/counting.ts';
 import { openState, type State } from '../../../src/app/state.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { signedIn } from '../../../src/signon/sites/codes.ts';
 import { createEventId } from '../../../src/storage/journal/define-event.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const dayMs = 86_400_000;

@@ -12,14 +12,13 @@ import { createApiKeys, createKeyRecords } from '../../../src/access/keys/api-ke
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { trustFromPoints } from '../../../src/access/quota/points.ts';
 import { openState, type State } from '../../../src/app/state.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { createDeletion } from '../../../src/signon/people/deletion.ts';
 import { createEventId } from '../../../src/storage/journal/define-event.ts';
 import { readLedger } from '../../../src/storage/ledger.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import { encodeEvent, type ReputationEvent } from '../../support/reputation/events.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { type GateThread, startGateThread } from '../../support/server/gate-thread.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, it } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import { projectionPagePrefix } from '../../../src/storage/keys.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
 import { makeState, type StateFixture, stateShown } from './fixture.ts';
 

@@ -9,7 +9,6 @@ import { after, before, it } from 'node:test';
 import { verifyDataDir } from '../../../src/app/verify.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { eventIdRowKey, journalRowKey, namespaces } from '../../../src/storage/keys.ts';
 import { openTables } from '../../../src/storage/lmdb/environment.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
@@ -21,6 +20,7 @@ import {
 } from '../../../src/storage/lmdb/tables.ts';
 import { decodeEvent, encodeEvent, sealEvent } from '../../../src/storage/rows.ts';
 import type { StoreEvent } from '../../../src/storage/store.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { runCli, startTestServer, type TestServer } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 import { allow, authorizePath, createAgent, openPeople } from '../../support/signon/visitor.ts';

@@ -5,11 +5,11 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { after, before, it } from 'node:test';
 import { verifyDataDir } from '../../../src/app/verify.ts';
 import { systemClock } from '../../../src/core/clock.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { journalRowKey, namespaces } from '../../../src/storage/keys.ts';
 import { openTables } from '../../../src/storage/lmdb/environment.ts';
 import type { Tables } from '../../../src/storage/lmdb/tables.ts';
 import { encodeEntry, readEntry, sealEntry } from '../../../src/storage/rows.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { runCli, startTestServer, within } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

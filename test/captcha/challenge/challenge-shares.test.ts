@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ChallengesOptions } from '../../../src/captcha/challenge/challenge.ts';
 import type { RenderedWord } from '../../../src/captcha/render-pool.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { fail, ok, type Result } from '../../../src/core/result.ts';
 import type { Networks } from '../../../src/ip/networks.ts';
 import {
@@ -13,6 +12,7 @@ import {
   networkAt,
   rendered,
 } from '../../support/captcha/challenges.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 function setUp(changes: Partial<ChallengesOptions> = {}) {
   const clock = manualClock(0);

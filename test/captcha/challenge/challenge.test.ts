@@ -5,8 +5,6 @@ import { test } from 'node:test';
 import type { ChallengesOptions } from '../../../src/captcha/challenge/challenge.ts';
 import { createTickets } from '../../../src/captcha/challenge/ticket.ts';
 import type { RenderedWord } from '../../../src/captcha/render-pool.ts';
-import { manualClock } from '../../../src/core/clock.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { fail, ok, type Result } from '../../../src/core/result.ts';
 import {
   challengesOver,
@@ -14,6 +12,7 @@ import {
   networkAt,
   rendered,
 } from '../../support/captcha/challenges.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 
 const network = networkAt(1);
 const visitor = { network, longWord: false };

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createTickets } from '../../../src/captcha/challenge/ticket.ts';
-import { manualClock } from '../../../src/core/clock.ts';
-import { seededRandom } from '../../../src/core/random.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 
 function setUp(seed = 1, startMs = 1_700_000_000_000) {
   const clock = manualClock(startMs);

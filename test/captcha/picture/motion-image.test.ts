@@ -16,8 +16,8 @@ import {
   stamp,
 } from '../../../src/captcha/picture/motion-scene.ts';
 import { type ProfileName, profiles } from '../../../src/captcha/picture/profiles.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { outlines, seeds, soundChallenge } from '../../support/captcha/frames.ts';
+import { seededRandom } from '../../support/seeded.ts';
 
 interface Reader {
   readonly width: number;

@@ -21,9 +21,9 @@ import {
   spokenLanguages,
   synthesiseVoices,
 } from '../../../src/captcha/sound/speech.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { seeds } from '../../support/captcha/frames.ts';
 import { intelligibility } from '../../support/captcha/sound-spectrum.ts';
+import { seededRandom } from '../../support/seeded.ts';
 
 /** The real ones, of one start. */
 const people = synthesiseVoices(seededRandom(1));

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recordedVoices, synthesiseVoices } from '../../../src/captcha/sound/speech.ts';
-import { seededRandom } from '../../../src/core/random.ts';
+import { seededRandom } from '../../support/seeded.ts';
 
 for (const [language, make] of [
   ['English', synthesiseVoices],

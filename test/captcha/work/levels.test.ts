@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createLevels, type Level } from '../../../src/captcha/work/levels.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { networksOf } from '../../../src/ip/networks.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 function setUp({ limitsOn = true, score = 0, exit = false, provider = '' } = {}) {
   const clock = manualClock(0);

@@ -7,13 +7,13 @@ import { verifySolution } from 'altcha-lib';
 import { deriveKey } from 'altcha-lib/algorithms/pbkdf2';
 import { baseTries } from '../../../src/captcha/work/levels.ts';
 import { createWork, solutionCharactersMax, type Work } from '../../../src/captcha/work/work.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom, systemRandom } from '../../../src/core/random.ts';
+import { systemRandom } from '../../../src/core/random.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { networkAt } from '../../support/captcha/challenges.ts';
 import { payloadOf, type Solution, solve } from '../../support/captcha/solution.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { createMemoryStore } from '../../support/server/memory-store.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

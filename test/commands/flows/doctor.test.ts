@@ -9,9 +9,9 @@ import { dirname, join } from 'node:path';
 import { it } from 'node:test';
 import { inspectGeo } from '../../../src/commands/doctor/machine.ts';
 import type { Config } from '../../../src/config.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { scratchKey } from '../../../src/storage/keys.ts';
 import { open } from '../../storage/lmdb-opener.ts';
+import { manualClock } from '../../support/seeded.ts';
 import { runCli, startTestServer } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

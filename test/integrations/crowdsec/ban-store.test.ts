@@ -2,9 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { createBanTable } from '../../../src/integrations/crowdsec/ban-table.ts';
 import { createBanStore, createBans } from '../../../src/integrations/crowdsec/bans.ts';
 import { banMs } from '../../../src/integrations/crowdsec/decisions.ts';
@@ -14,6 +12,7 @@ import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { value } from '../../support/house/result.ts';
 import { wantedBans } from '../../support/integrations/agent-bans.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const bounds = { perAccountMax: 10, totalMax: 24 };

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createBanTable } from '../../../src/integrations/crowdsec/ban-table.ts';
 import { createBans, endedMs } from '../../../src/integrations/crowdsec/bans.ts';
 import { banMs } from '../../../src/integrations/crowdsec/decisions.ts';
 import { usualBans } from '../../support/integrations/agent-bans.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 function setUp(totalMax: number) {
   const clock = manualClock(1_800_000_000_000);

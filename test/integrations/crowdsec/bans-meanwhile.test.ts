@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createBanTable } from '../../../src/integrations/crowdsec/ban-table.ts';
 import { createBans } from '../../../src/integrations/crowdsec/bans.ts';
 import {
@@ -13,6 +12,7 @@ import { formatNetwork } from '../../../src/ip/prefix.ts';
 import { usualBans } from '../../support/integrations/agent-bans.ts';
 import { createList } from '../../support/integrations/changing-list.ts';
 import { toldIn } from '../../support/integrations/told.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 const everything = { hosts: true, networks: true };
 

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { manualClock } from '../../../src/core/clock.ts';
 import { ok } from '../../../src/core/result.ts';
 import { dayMs, hourMs } from '../../../src/core/time.ts';
 import { createBanTable } from '../../../src/integrations/crowdsec/ban-table.ts';
@@ -14,6 +13,7 @@ import {
   createStandingDecisions,
   mergeDecisions,
 } from '../../../src/integrations/crowdsec/manage.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 const startMs = 1_800_000_000_000;
 const by = { keyId: 'k', clientIp: '192.0.2.1' };

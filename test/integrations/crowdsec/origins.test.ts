@@ -7,7 +7,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { manualClock } from '../../../src/core/clock.ts';
 import { parseQuery } from '../../../src/http/request/query.ts';
 import type { HotRequest } from '../../../src/http/router.ts';
 import { createIpIndex } from '../../../src/index/ip-index.ts';
@@ -27,6 +26,7 @@ import {
 import { parsePrefix } from '../../../src/ip/prefix.ts';
 import { createList } from '../../support/integrations/changing-list.ts';
 import { toldIn } from '../../support/integrations/told.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 interface Row {
   readonly id: number;

@@ -8,7 +8,6 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { keyIdOf, makeKey } from '../../../src/access/keys/key-format.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { parseQuery } from '../../../src/http/request/query.ts';
 import type { HotRequest } from '../../../src/http/router.ts';
@@ -31,6 +30,7 @@ import {
 } from '../../../src/integrations/crowdsec/stream.ts';
 import { createList } from '../../support/integrations/changing-list.ts';
 import { toldIn } from '../../support/integrations/told.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 const everything = { hosts: true, networks: true };
 const dayMs = 24 * 3_600_000;

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { manualClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import {
   agentTokenLifeMs,
   createAgentTokens,
 } from '../../../src/integrations/crowdsec/callers.route.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 const keyText = 'pcl_9f3KzQ1x_000000000000000000000000000000000';
 

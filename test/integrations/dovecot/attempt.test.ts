@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { manualClock } from '../../../src/core/clock.ts';
 import type { Request } from '../../../src/http/request/message.ts';
 import {
   createPolicyIntegration,
   type PolicyIntegrationOptions,
   readAttempt,
 } from '../../../src/integrations/dovecot/policy.route.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 const read = (value: unknown) => readAttempt(Buffer.from(JSON.stringify(value)));
 

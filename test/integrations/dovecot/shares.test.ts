@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { duplicateReportMs } from '../../../src/contracts/reputation.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import type { Request } from '../../../src/http/request/message.ts';
 import {
   createLoginFailures,
@@ -14,6 +13,7 @@ import {
   type PolicyIntegrationOptions,
   shareOfClient,
 } from '../../../src/integrations/dovecot/policy.route.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 /** A key with a budget, and everybody with a bad name. */
 function openDoor(budget: number) {

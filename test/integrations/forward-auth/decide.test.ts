@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Verdict } from '../../../src/contracts/reputation.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { parseQuery } from '../../../src/http/request/query.ts';
 import { createDecider } from '../../../src/integrations/forward-auth/policy.ts';
 import { parseIp } from '../../../src/ip/address.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 /** Of a check that says the same of every address. */
 function deciding(found: Pick<Verdict, 'score' | 'anonymousExit' | 'allowlisted'>, policy = '') {

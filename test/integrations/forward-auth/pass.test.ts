@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { manualClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import {
   createPasses,
@@ -11,6 +10,7 @@ import {
   hostOf,
 } from '../../../src/integrations/forward-auth/pass.ts';
 import { parseIp } from '../../../src/ip/address.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 const hourMs = 3_600_000;
 const key = new Uint8Array(32).fill(7);

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { manualClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { parseQuery } from '../../../src/http/request/query.ts';
 import { createPasses } from '../../../src/integrations/forward-auth/pass.ts';
@@ -26,6 +25,7 @@ import {
   type Pairs,
   readFrames,
 } from '../../support/integrations/spoe.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 const clock = manualClock(1_800_000_000_000);
 const passes = createPasses({ key: new Uint8Array(32), clock, random: systemRandom() });

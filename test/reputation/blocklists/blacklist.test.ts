@@ -2,8 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { manualClock } from '../../../src/core/clock.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { openGarbageCollection } from '../../../src/core/threads.ts';
 import { packValue } from '../../../src/geo/layout.ts';
 import type { GeoReader } from '../../../src/geo/reader.ts';
@@ -17,6 +15,7 @@ import {
 } from '../../../src/reputation/blocklists/blacklist.ts';
 import { applyEvent } from '../../support/reputation/events.ts';
 import { batchOf, createRandomJournal } from '../../support/reputation/random-journal.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { openFold } from '../state/fixture.ts';
 
 const now = Date.UTC(2026, 10, 21);

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { manualClock } from '../../../src/core/clock.ts';
 import { packValue } from '../../../src/geo/layout.ts';
 import type { GeoReader } from '../../../src/geo/reader.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
@@ -30,6 +29,7 @@ import { type Store, StoreUnavailableError } from '../../../src/storage/store.ts
 import { value } from '../../support/house/result.ts';
 import { applyEvent } from '../../support/reputation/events.ts';
 import { batchOf } from '../../support/reputation/random-journal.ts';
+import { manualClock } from '../../support/seeded.ts';
 import { createMemoryStore } from '../../support/server/memory-store.ts';
 import { openFold } from '../state/fixture.ts';
 

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { manualClock } from '../../../src/core/clock.ts';
 import type { Built } from '../../../src/reputation/blocklists/builder/build.ts';
 import { createFeedPublisher } from '../../../src/reputation/blocklists/publish.ts';
+import { manualClock } from '../../support/seeded.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
 import { createMemoryStore } from '../../support/server/memory-store.ts';
 

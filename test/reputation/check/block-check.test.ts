@@ -2,13 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { manualClock } from '../../../src/core/clock.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import type { SliceScheduler } from '../../../src/core/scheduling.ts';
 import { packMeta, setMeta, setReportedAt, setReports } from '../../../src/index/records.ts';
 import { type Prefix, parsePrefix } from '../../../src/ip/prefix.ts';
 import { createBlockCheck, hostsMax } from '../../../src/reputation/check/block-check.ts';
 import type { ReportStore } from '../../../src/reputation/reports/store/report-store.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { openFold } from '../state/fixture.ts';
 
 const now = Date.UTC(2026, 10, 21);

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { manualClock } from '../../../src/core/clock.ts';
 import type { ok } from '../../../src/core/result.ts';
 import { createScheduler } from '../../../src/core/scheduling.ts';
 import type { Request } from '../../../src/http/request/message.ts';
@@ -16,6 +15,7 @@ import {
   jsonArray,
 } from '../../../src/reputation/check/check-bulk.route.ts';
 import type { Guard, KeyedCall } from '../../../src/web/guard/guard.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 function plainly(text: string): string[] | undefined {
   try {

@@ -11,7 +11,6 @@ import { createSightingBoard } from '../../../src/access/marks.ts';
 import { createQuotaMemory, quotaKind } from '../../../src/access/quota/quota.ts';
 import { createFrontEnd } from '../../../src/app/threads/front-end.ts';
 import { entryFlags } from '../../../src/contracts/reputation.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { openGeo } from '../../../src/geo/open-geo.ts';
 import { statusOf } from '../../../src/http/answer/head.ts';
 import { bytesOf } from '../../../src/http/exchange.ts';
@@ -31,6 +30,7 @@ import {
 import { temporaryFolder } from '../../support/reputation/geo.ts';
 import { buildMmdb } from '../../support/reputation/mmdb.ts';
 import { plainBody, plainHead } from '../../support/reputation/plain-check.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 const startMs = Date.UTC(2026, 10, 22, 23, 59, 58);
 const silent = { info() {}, warn() {}, error() {} } as never;

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
 import { test } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import { maskComment } from '../../../src/reputation/address/mask.page.ts';
+import { seededRandom } from '../../support/seeded.ts';
 
 const masked: [string, string][] = [
   ['from 198.51.100.23 port 22', 'from [address] port 22'],

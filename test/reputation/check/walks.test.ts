@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { manualClock } from '../../../src/core/clock.ts';
 import { ok } from '../../../src/core/result.ts';
 import { createSemaphore } from '../../../src/core/scheduling.ts';
 import type { Caller, PlainRoute } from '../../../src/http/router.ts';
 import { checkBlockRoute } from '../../../src/reputation/check/check-block.route.ts';
 import { clearAddressRoute } from '../../../src/reputation/reports/reports.route.ts';
+import { manualClock } from '../../support/seeded.ts';
 import { guardOf } from '../../support/server/guard.ts';
 
 type BlockOptions = Parameters<typeof checkBlockRoute>[0];

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import type { IpIndex } from '../../../src/index/ip-index.ts';
 import { ceilingOf, flagsOf, listScoreOf, metaOf, strengthOf } from '../../../src/index/records.ts';
 import {
@@ -13,6 +12,7 @@ import {
 } from '../../../src/reputation/counts/entry-bands.ts';
 import { applyEvent } from '../../support/reputation/events.ts';
 import { createRandomJournal } from '../../support/reputation/random-journal.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { openFold } from '../state/fixture.ts';
 
 const dayMs = 86_400_000;

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import {
   type CountPeriod,
   countPeriods,
@@ -13,6 +12,7 @@ import {
   type ReportTrait,
   reportTraits,
 } from '../../../src/reputation/counts/report-counts.ts';
+import { seededRandom } from '../../support/seeded.ts';
 
 const startMs = Date.UTC(2026, 0, 1, 0, 7);
 const periods = Object.keys(countPeriods) as CountPeriod[];

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import { createTopTable, sumOf } from '../../../src/reputation/counts/top-table.ts';
 import { createReader, createWriter } from '../../../src/storage/codec.ts';
+import { seededRandom } from '../../support/seeded.ts';
 
 const size = 16;
 

@@ -8,7 +8,6 @@ import { accountCreated, accountVouched } from '../../../src/access/accounts/eve
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { openState } from '../../../src/app/state.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { createChanges } from '../../../src/reputation/federation/publish/changes.ts';
 import { createPublisher } from '../../../src/reputation/federation/publish/publisher.ts';
 import { createSelection } from '../../../src/reputation/federation/publish/selection.ts';
@@ -32,6 +31,7 @@ import { reportAdded } from '../../../src/reputation/state/events.ts';
 import { createEventId } from '../../../src/storage/journal/define-event.ts';
 import { federationPublicationKey } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
+import { seededRandom } from '../../support/seeded.ts';
 
 const [directory, round] = process.argv.slice(2);
 const [url, line] = process.env.FEDERATION_PEER!.split(' ');

@@ -11,7 +11,6 @@ import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { openState, type State } from '../../../src/app/state.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { metaOf, strengthOf } from '../../../src/index/records.ts';
 import { formatPrefix } from '../../../src/ip/prefix.ts';
 import { headLifeMs, writeHead } from '../../../src/reputation/federation/document/head.ts';
@@ -29,6 +28,7 @@ import { readCursor } from '../../../src/reputation/federation/subscribe/peers.t
 import { checkpointRowKey } from '../../../src/storage/journal/projection.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { runCrashRounds } from '../../support/server/crash.ts';
 
 const rounds = 5;

@@ -3,9 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { dayMs, minuteMs } from '../../../src/core/time.ts';
 import type { Reply, Request } from '../../../src/http/request/message.ts';
 import { readHead, writeHead } from '../../../src/reputation/federation/document/head.ts';
@@ -22,6 +20,7 @@ import {
 } from '../../../src/reputation/federation/publish/stored.ts';
 import { federationPublicationKey, federationSegmentKey } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { guardOf } from '../../support/server/guard.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import { dayMs, hourMs, minuteMs } from '../../../src/core/time.ts';
 import {
   type FederationHead,
@@ -20,6 +19,7 @@ import {
   signingKey,
 } from '../../../src/reputation/federation/document/key.ts';
 import { chainAfter, chainStart } from '../../../src/reputation/federation/document/segment.ts';
+import { seededRandom } from '../../support/seeded.ts';
 
 const now = Date.parse('2026-11-26T10:00:00Z');
 const random = seededRandom(1);

@@ -10,9 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { openState } from '../../../src/app/state.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
 import { openCheck } from '../../../src/reputation/check/check.ts';
@@ -65,6 +63,7 @@ import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { nowhere } from '../../support/reputation/geo.ts';
 import { batchOf } from '../../support/reputation/random-journal.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { within } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

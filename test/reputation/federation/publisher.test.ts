@@ -8,9 +8,7 @@ import { after, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { expect } from '../../../src/contracts/operation.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { dayMs, hourMs, minuteMs } from '../../../src/core/time.ts';
 import { formatIp } from '../../../src/ip/address.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
@@ -43,6 +41,7 @@ import { federationBehindKey, federationPublicationKey } from '../../../src/stor
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { applyEvent } from '../../support/reputation/events.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 import { openWorld, worldStart } from '../reports/report-world.ts';
 

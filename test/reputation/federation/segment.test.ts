@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import { comparePrefixes } from '../../../src/index/prefix.ts';
 import { formatIp } from '../../../src/ip/address.ts';
 import {
@@ -20,6 +19,7 @@ import {
   type SegmentRow,
   writeBatch,
 } from '../../../src/reputation/federation/document/segment.ts';
+import { seededRandom } from '../../support/seeded.ts';
 
 const { next } = seededRandom(7);
 const below = (n: number) => Math.floor(next() * n);

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { createPublicKey, verify } from 'node:crypto';
 import { test } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import { minuteMs } from '../../../src/core/time.ts';
 import { makeSigningKey } from '../../../src/reputation/federation/document/key.ts';
 import {
@@ -13,6 +12,7 @@ import {
   signGet,
   signingKeyId,
 } from '../../../src/reputation/federation/document/signed-get.ts';
+import { seededRandom } from '../../support/seeded.ts';
 
 const now = Date.parse('2026-11-26T10:00:00Z');
 const random = seededRandom(3);

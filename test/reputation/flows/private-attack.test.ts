@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { verifyDataDir } from '../../../src/app/verify.ts';
 import { systemClock } from '../../../src/core/clock.ts';
-import { seededRandom } from '../../../src/core/random.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 
 const blockedFrom = 75;

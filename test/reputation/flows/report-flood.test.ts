@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { after, it } from 'node:test';
-import { manualClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
+import { manualClock } from '../../support/seeded.ts';
 import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
 import { isShared, openStoreBeside } from '../../support/server/shared-store.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import sharp from 'sharp';
 import { dice, prefix4 } from '../../../bench/index-table.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createIpIndex } from '../../../src/index/ip-index.ts';
 import { packMeta, setMeta, setStrength } from '../../../src/index/records.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
@@ -19,6 +18,7 @@ import {
 } from '../../../src/reputation/radar/map.ts';
 import { openRadarMap } from '../../../src/reputation/radar/module.ts';
 import { value } from '../../support/house/result.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 describe('the curve', () => {
   it('steps to a neighbour each time, and comes by each place once', () => {

@@ -6,8 +6,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { openState, type State } from '../../../src/app/state.ts';
-import { manualClock } from '../../../src/core/clock.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { groupName, type NetworkGroup } from '../../../src/geo/network-groups.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { parseRange } from '../../../src/ip/prefix.ts';
@@ -23,6 +21,7 @@ import {
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { nowhere } from '../../support/reputation/geo.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

@@ -2,9 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, it } from 'node:test';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { createScheduler, createSemaphore } from '../../../src/core/scheduling.ts';
 import {
   accountReportsPerPage,
@@ -27,6 +25,7 @@ import {
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const directory = makeTempDir('account-reports');

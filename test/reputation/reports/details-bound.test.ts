@@ -6,9 +6,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { forget, undoOf } from '../../../src/commands/store/restore.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { type Random, seededRandom } from '../../../src/core/random.ts';
+import type { Random } from '../../../src/core/random.ts';
 import { reportAgeMaxMs } from '../../../src/reputation/reports/report.ts';
 import {
   removeAccountReportsIndex,
@@ -31,6 +30,7 @@ import {
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { CommitResult, Store } from '../../../src/storage/store.ts';
 import { decodeEvent } from '../../support/reputation/events.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const minuteMs = 60_000;

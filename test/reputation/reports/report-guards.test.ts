@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom, systemRandom } from '../../../src/core/random.ts';
+import { systemRandom } from '../../../src/core/random.ts';
 import { createReportGuards } from '../../../src/reputation/reports/store/report-guards.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { reportGuardPrefix } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { CommitResult, Store } from '../../../src/storage/store.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 /** As docs/API.md promises it. */

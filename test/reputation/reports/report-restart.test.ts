@@ -6,9 +6,9 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import { strengthOf } from '../../../src/index/records.ts';
 import { formatPrefix } from '../../../src/ip/prefix.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { openWorld, type World } from './report-world.ts';
 
 const accounts = Array.from({ length: 24 }, (_, i) => `account ${i}`);

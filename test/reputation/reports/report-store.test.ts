@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { lastReportedAtOf } from '../../../src/index/records.ts';
@@ -21,6 +20,7 @@ import { createReportStore } from '../../../src/reputation/reports/store/report-
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import type { Store, StoredRow } from '../../../src/storage/store.ts';
 import { applyEvent, decodeEvent } from '../../support/reputation/events.ts';
+import { manualClock } from '../../support/seeded.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 import { openFold } from '../state/fixture.ts';
 

@@ -15,7 +15,6 @@ import {
   createQuotaMemory,
   openQuotas,
 } from '../../../src/access/quota/quota.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { fail, ok } from '../../../src/core/result.ts';
 import type { GeoReader } from '../../../src/geo/reader.ts';
 import { packToOwner, unpackToOwner } from '../../../src/http/forward.ts';
@@ -25,6 +24,7 @@ import { reportHook, reportRoute } from '../../../src/reputation/reports/report.
 import type { ReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { createGuard } from '../../../src/web/guard/guard.ts';
 import { below, pick, type Seeded, seeded } from '../../support/reputation/addresses.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 const startMs = Date.UTC(2026, 10, 22, 12);
 const random = seeded(33);

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { entryFlags } from '../../../src/contracts/reputation.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import type { IpIndex } from '../../../src/index/ip-index.ts';
 import {
   ceilingOf,
@@ -38,6 +37,7 @@ import type { Entries } from '../../../src/reputation/state/entries.ts';
 import { bytesOf } from '../../../src/storage/journal/projection.ts';
 import { corrupted } from '../../support/reputation/corrupted.ts';
 import { createRandomJournal } from '../../support/reputation/random-journal.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { type FoldFixture, openFold } from './fixture.ts';
 
 /** Entries with all that can be said of one: lists, rules, and many accounts' reports. */

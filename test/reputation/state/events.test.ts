@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { canRead } from '../../../src/app/journal-events.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { isPrefix } from '../../../src/index/prefix.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
 import { rowsPerEventMax } from '../../../src/reputation/state/events.ts';
@@ -16,6 +15,7 @@ import {
   type ReputationEvent,
 } from '../../support/reputation/events.ts';
 import { batchOf, createRandomJournal } from '../../support/reputation/random-journal.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { openFold } from './fixture.ts';
 
 function bodyOf(event: ReputationEvent): Uint8Array {

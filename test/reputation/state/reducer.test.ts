@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
 import { runMsMax } from '../../../src/reputation/lists/sources.ts';
 import type { ListKind, ListRef } from '../../../src/reputation/state/events.ts';
@@ -11,6 +10,7 @@ import { indexShown, modelShown } from '../../support/reputation/entries-shown.t
 import { applyEvent, type ReputationEvent } from '../../support/reputation/events.ts';
 import { createListModel, judgeSlowly } from '../../support/reputation/list-model.ts';
 import { batchOf, createRandomJournal } from '../../support/reputation/random-journal.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { type FoldFixture, openFold } from './fixture.ts';
 
 const dayMs = 86_400_000;

@@ -1,11 +1,11 @@
 /** Reports, trust and their attacks: the fold against rules worked out from scratch. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import { lastReportedAtOf } from '../../../src/index/records.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import { halfLifeMs } from '../../../src/reputation/check/score.ts';
 import { applyEvent } from '../../support/reputation/events.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { openWorld, worldStart } from '../reports/report-world.ts';
 
 const dayMs = 86_400_000;

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import { ceilingOf, metaOf, strengthOf } from '../../../src/index/records.ts';
 import { parsePrefix } from '../../../src/ip/prefix.ts';
 import { createEvidence } from '../../../src/reputation/address/evidence.ts';
@@ -14,6 +13,7 @@ import {
   unitsIn,
 } from '../../../src/reputation/state/contributions.ts';
 import { value } from '../../support/house/result.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { openWorld, type World } from '../reports/report-world.ts';
 
 const dayMs = 86_400_000;

@@ -5,7 +5,6 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import { createEvidence, whyJson } from '../../../src/reputation/address/evidence.ts';
 import { communityScore } from '../../../src/reputation/check/score.ts';
 import {
@@ -15,6 +14,7 @@ import {
 } from '../../../src/reputation/federation/subscribe/compare.ts';
 import { findLeaders } from '../../../src/reputation/federation/subscribe/module.ts';
 import { ceilingFor, createVoteTally, type Policy } from '../../../src/reputation/votes/quorum.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { addressOf, openWorld, type World } from '../reports/report-world.ts';
 
 const [hourMs, dayMs] = [3_600_000, 86_400_000];

@@ -6,9 +6,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import { maliciousScore } from '../../../src/reputation/check/score.ts';
 import { applyEvent } from '../../support/reputation/events.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { addressOf, openWorld, type World } from '../reports/report-world.ts';
 
 const dayMs = 86_400_000;

@@ -5,9 +5,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { after, it } from 'node:test';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { createScheduler } from '../../../src/core/scheduling.ts';
 import { openDestinations } from '../../../src/reputation/lists/import/download.ts';
 import { createWebhookRunner, triesMax } from '../../../src/reputation/webhooks/runner.ts';
@@ -20,6 +18,7 @@ import {
 import { webhookKey } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const directory = makeTempDir('webhooks');

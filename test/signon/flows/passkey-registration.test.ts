@@ -5,7 +5,6 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import { createAuthenticator } from '../../support/browser/authenticator.ts';
 import {
   hiddenOf,
@@ -14,6 +13,7 @@ import {
   type WebVisitor,
   webVisitor,
 } from '../../support/browser/web-visitor.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { forFile } from '../../support/server/for-file.ts';
 import { type Answer, startTestServer } from '../../support/server/server.ts';
 

@@ -6,8 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { type Accent, readAccent } from '../../../src/core/accent.ts';
-import { manualClock } from '../../../src/core/clock.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { mailSender } from '../../../src/signon/mail/mail-format.ts';
 import { createMailer, type MailTransport } from '../../../src/signon/mail/mailer.ts';
 import { openOutbox } from '../../../src/signon/mail/outbox.ts';
@@ -20,6 +18,7 @@ import {
 } from '../../../src/signon/mail/texts.ts';
 import { changeEvents } from '../../../src/signon/sessions/security-log.ts';
 import { value } from '../../support/house/result.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
 import { startSmtp } from '../../support/signon/smtp-stub.ts';
 import { openBench, password, visitor } from '../account-fixture.ts';

@@ -11,7 +11,6 @@ import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { createApiKeys } from '../../../src/access/keys/api-keys.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { createSiteKeys } from '../../../src/access/keys/site-keys.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
 import { createScheduler } from '../../../src/core/scheduling.ts';
 import { parseIp } from '../../../src/ip/address.ts';
@@ -28,6 +27,7 @@ import { credentialsKey, namespaces, profileKey, storedKey } from '../../../src/
 import type { Commit, Store } from '../../../src/storage/store.ts';
 import { createAuthenticator } from '../../support/browser/authenticator.ts';
 import { value } from '../../support/house/result.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { within } from '../../support/server/server.ts';
 import { openAuthorization } from '../../support/signon/authorization.ts';
 import { type Bench, openBench, password, visitor } from '../account-fixture.ts';

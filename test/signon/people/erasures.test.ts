@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import type { PersonalData } from '../../../src/contracts/personal-data.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { parseIp } from '../../../src/ip/address.ts';
 import {
   reportPersonalData,
@@ -20,6 +19,7 @@ import { erasureKey, erasurePrefix, namespaces, storedKey } from '../../../src/s
 import { LeaseLostError, type Maintenance } from '../../../src/storage/maintenance.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { errorOf, value } from '../../support/house/result.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { within } from '../../support/server/server.ts';
 import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { after, beforeEach, it } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import { listInvitations, withdrawInvitation } from '../../../src/signon/people/invitations.ts';
 import { linkLifeMs } from '../../../src/signon/people/links.ts';
 import { pendingLifeMs } from '../../../src/signon/people/pending.ts';
 import { createAuthenticator } from '../../support/browser/authenticator.ts';
 import { errorOf, value } from '../../support/house/result.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { openBench, password, visitor } from '../account-fixture.ts';
 
 let email = '';

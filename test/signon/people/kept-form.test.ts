@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import {
   createKeptForms,
   keptFormLifeMs,
   solvedMax,
 } from '../../../src/signon/people/registration.ts';
+import { seededRandom } from '../../support/seeded.ts';
 
 function open() {
   let nowMs = 1_000_000;

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Visitor } from '../../../src/contracts/visitor.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import {
   chosenInFormPerDay,
   createPacing,
@@ -11,6 +10,7 @@ import {
   promptPerDay,
 } from '../../../src/signon/people/pacing.ts';
 import { errorOf, value } from '../../support/house/result.ts';
+import { manualClock } from '../../support/seeded.ts';
 import { type Bench, openBench, password, visitor } from '../account-fixture.ts';
 
 const minuteMs = 60_000;

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { after, beforeEach, it } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import { ceremonyLifeMs } from '../../../src/signon/proofs/passkey-ceremonies.ts';
 import { createAuthenticator, type Faults } from '../../support/browser/authenticator.ts';
 import { errorOf, value } from '../../support/house/result.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { openBench, password, visitor } from '../account-fixture.ts';
 
 const origin = 'https://id.example.org';

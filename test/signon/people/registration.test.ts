@@ -5,11 +5,11 @@ import { after, beforeEach, it } from 'node:test';
 import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { createApiKeys } from '../../../src/access/keys/api-keys.ts';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { linkLifeMs } from '../../../src/signon/people/links.ts';
 import { pendingLifeMs } from '../../../src/signon/people/pending.ts';
 import { errorOf, value } from '../../support/house/result.ts';
 import { decodeAccessEvent } from '../../support/reputation/events.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { openBench, password, visitor } from '../account-fixture.ts';
 
 let email = '';

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { manualClock } from '../../../src/core/clock.ts';
 import { type Attempt, createAttempts } from '../../../src/signon/proofs/attempts.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 const guess: Attempt = { stage: 'password', account: 'a', network: 'n', browser: undefined };
 

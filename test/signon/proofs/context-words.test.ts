@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import {
   containsContext,
   createNewPasswords,
@@ -10,6 +9,7 @@ import {
 } from '../../../src/signon/proofs/new-password.ts';
 import { createPasswords } from '../../../src/signon/proofs/passwords.ts';
 import { errorOf, value } from '../../support/house/result.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { cheapArgon2 } from '../account-fixture.ts';
 
 const service = ['id.acme-cloud.org', 'Acme Cloud', 'Société Générale'];

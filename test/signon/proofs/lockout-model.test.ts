@@ -6,8 +6,8 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { manualClock } from '../../../src/core/clock.ts';
 import { type Attempt, createAttempts } from '../../../src/signon/proofs/attempts.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 const hourSeconds = 3_600;
 const hours = 3;

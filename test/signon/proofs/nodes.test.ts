@@ -7,12 +7,12 @@ import {
   createDistributedLimits,
   createLimitSync,
 } from '../../../src/access/quota/distributed-limits.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { createMailBudget } from '../../../src/signon/mail/mailer.ts';
 import { createPacing, pacedNetworksMax, promptPerDay } from '../../../src/signon/people/pacing.ts';
 import { type Attempt, createAttempts } from '../../../src/signon/proofs/attempts.ts';
 import type { NodeMessage } from '../../../src/storage/nodes/messages.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 const clock = manualClock(0);
 const random = systemRandom();

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { after, beforeEach, it } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import { ceremonyLifeMs } from '../../../src/signon/proofs/passkey-ceremonies.ts';
 import { passkeysMax } from '../../../src/signon/proofs/passkeys.ts';
 import {
@@ -11,6 +10,7 @@ import {
   type Faults,
 } from '../../support/browser/authenticator.ts';
 import { errorOf, value } from '../../support/house/result.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { openBench, visitor } from '../account-fixture.ts';
 
 const origin = 'https://id.example.org';

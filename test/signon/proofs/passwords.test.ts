@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import { openPasswordStrength } from '../../../src/signon/proofs/new-password.ts';
 import {
   argon2Defaults,
@@ -10,6 +9,7 @@ import {
   normalisePassword,
 } from '../../../src/signon/proofs/passwords.ts';
 import { errorOf, value } from '../../support/house/result.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { cheapArgon2 } from '../account-fixture.ts';
 
 it('a hash is Argon2id with the parameters asked for, salted, and opens for its password alone', async () => {

@@ -3,11 +3,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { manualClock } from '../../../src/core/clock.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { createSignInLog, signInLogWaitingMax } from '../../../src/signon/sessions/sign-in-log.ts';
 import { signInLogPrefix } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { seededRandom } from '../../../src/core/random.ts';
 import { consentsPerAccountMax, createConsents } from '../../../src/signon/sites/consents.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { goodParameters, openSignon, queryOf, startMs } from '../fixture.ts';
 
 type Signon = Awaited<ReturnType<typeof openSignon>>;

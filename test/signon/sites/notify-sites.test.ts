@@ -8,9 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { after, beforeEach, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
-import { manualClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
 import { createScheduler } from '../../../src/core/scheduling.ts';
 import { openDestinations } from '../../../src/reputation/lists/import/download.ts';
@@ -33,6 +31,7 @@ import {
 import { siteDeliveryPrefix, siteNewsPrefix, siteNoticePrefix } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
 import { value } from '../../support/house/result.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const directory = makeTempDir('site-notices');

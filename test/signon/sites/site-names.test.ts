@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, it } from 'node:test';
-import { manualClock } from '../../../src/core/clock.ts';
 import { openDestinations } from '../../../src/reputation/lists/import/download.ts';
 import {
   createSiteNames,
   shownName,
   siteManifestOf,
 } from '../../../src/signon/sites/site-names.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 const clock = manualClock(Date.UTC(2026, 0, 1));
 let asked: string[] = [];

@@ -7,12 +7,12 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
 import { systemClock } from '../../../src/core/clock.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { readIdentities } from '../../../src/storage/backup/age.ts';
 import { backupMagic } from '../../../src/storage/backup/content.ts';
 import { checkBackup, restoreRows } from '../../../src/storage/backup/restore.ts';
 import { makeBackup } from '../../../src/storage/backup/write.ts';
 import { scratchKey, u32 } from '../../../src/storage/keys.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 import { open } from '../lmdb-opener.ts';
 

@@ -3,8 +3,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { it } from 'node:test';
-import { manualClock } from '../../../src/core/clock.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { refreshErasedFile } from '../../../src/storage/backup/erased.ts';
 import {
   claimFolder,
@@ -13,6 +11,7 @@ import {
   knownFolders,
 } from '../../../src/storage/backup/folder.ts';
 import { startBackups } from '../../../src/storage/backup/schedule.ts';
+import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 

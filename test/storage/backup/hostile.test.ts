@@ -5,7 +5,6 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { after, it } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
-import { seededRandom } from '../../../src/core/random.ts';
 import { type BackupRow, encodeRows, type Part } from '../../../src/storage/backup/content.ts';
 import { openBackup } from '../../../src/storage/backup/read.ts';
 import {
@@ -18,6 +17,7 @@ import { makeBackup } from '../../../src/storage/backup/write.ts';
 import { createEventId } from '../../../src/storage/journal/define-event.ts';
 import { scratchKey, u32 } from '../../../src/storage/keys.ts';
 import { claimFile } from '../../../src/storage/lmdb/claim.ts';
+import { seededRandom } from '../../support/seeded.ts';
 import { runCli } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 import { open } from '../lmdb-opener.ts';

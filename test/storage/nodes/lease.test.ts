@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { manualClock } from '../../../src/core/clock.ts';
 import { leaseKey, scratchKey } from '../../../src/storage/keys.ts';
 import { LeaseLostError } from '../../../src/storage/maintenance.ts';
 import { createLease, fencedStore, maintenanceLease } from '../../../src/storage/nodes/lease.ts';
 import type { PostgresStore } from '../../../src/storage/postgres/store.ts';
 import type { Commit, RowCheck } from '../../../src/storage/store.ts';
+import { manualClock } from '../../support/seeded.ts';
 
 const key = leaseKey(maintenanceLease);
 const aliveMs = 10_000;

@@ -6,10 +6,11 @@ import {
 } from '../../../src/captcha/challenge/challenge.ts';
 import { createTickets } from '../../../src/captcha/challenge/ticket.ts';
 import type { RenderedWord } from '../../../src/captcha/render-pool.ts';
-import { type Clock, manualClock } from '../../../src/core/clock.ts';
-import { type Random, seededRandom } from '../../../src/core/random.ts';
+import type { Clock } from '../../../src/core/clock.ts';
+import type { Random } from '../../../src/core/random.ts';
 import { ok } from '../../../src/core/result.ts';
 import type { Networks } from '../../../src/ip/networks.ts';
+import { manualClock, seededRandom } from '../seeded.ts';
 
 /** Bounds that a test reaches soon. */
 export const smallBounds = {

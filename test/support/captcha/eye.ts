@@ -11,7 +11,7 @@
 import { boxDots, createGlyphSet } from '../../../src/captcha/picture/glyphs.ts';
 import { stamp } from '../../../src/captcha/picture/motion-scene.ts';
 import type { PictureProfile } from '../../../src/captcha/picture/profiles.ts';
-import { seededRandom } from '../../../src/core/random.ts';
+import { seededRandom } from '../seeded.ts';
 import { type Challenge, outlines } from './frames.ts';
 
 export interface EyeOptions {

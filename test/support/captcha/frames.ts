@@ -17,7 +17,8 @@ import {
   type ProfileName,
   profiles,
 } from '../../../src/captcha/picture/profiles.ts';
-import { type Random, seededRandom } from '../../../src/core/random.ts';
+import type { Random } from '../../../src/core/random.ts';
+import { seededRandom } from '../seeded.ts';
 
 /** A dot a byte, 0 or 1, as general encoders and decoders have it. */
 export function dotsToBytes(

@@ -5,7 +5,8 @@
 
 import { digitsSpoken, powerOf } from '../../../src/captcha/sound/audio.ts';
 import { type SpeechVoices, speechRateHz } from '../../../src/captcha/sound/speech.ts';
-import { type Random, seededRandom } from '../../../src/core/random.ts';
+import type { Random } from '../../../src/core/random.ts';
+import { seededRandom } from '../seeded.ts';
 import { hopSamples, melBands, melFrames } from './sound-spectrum.ts';
 
 interface HeardClip {

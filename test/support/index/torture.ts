@@ -10,9 +10,10 @@
 import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { seededRandom } from '../../../src/core/random.ts';
 import { createIpIndex, type IpIndex } from '../../../src/index/ip-index.ts';
 import { hostMask, type IndexPrefix } from '../../../src/index/prefix.ts';
+import type { createRetiredNodes } from '../../../src/index/trie/epochs.ts';
+import { seededRandom } from '../seeded.ts';
 import type { TortureReport, TortureTask } from './torture.worker.ts';
 import { hashAround, writeChanging, writeFixed } from './torture-payload.ts';
 
@@ -146,10 +147,22 @@ function createWriter(index: IpIndex, pools: Pools[], next: () => number): Write
   };
 }
 
+/** Reuses at once whatever is unlinked, while readers may be in it. */
+const reuseAtOnce: typeof createRetiredNodes = (_epoch, release) => ({
+  add: release,
+  drainSome() {},
+  drain() {},
+  size: () => 0,
+  items: () => new Int32Array(0),
+});
+
 export async function torture(options: TortureOptions): Promise<TortureResult> {
   const { families, lookups, seed, unsafeReuseAtOnce = false } = options;
   const { next } = seededRandom(seed);
-  const index = createIpIndex({ entriesMax: 100_000, unsafeReuseAtOnce });
+  const index = createIpIndex({
+    entriesMax: 100_000,
+    ...(unsafeReuseAtOnce ? { retire: reuseAtOnce } : {}),
+  });
   const pools = [...new Set(families)].map((family) => createPools(family, next));
   const writer = createWriter(index, pools, next);
   const signal = new Int32Array(new SharedArrayBuffer(4));

@@ -4,9 +4,9 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { seededRandom } from '../../../src/core/random.ts';
 import { openIpIndexReader, type ReaderHandle } from '../../../src/index/reader.ts';
 import { COVERING_MAX } from '../../../src/index/trie/layout.ts';
+import { seededRandom } from '../seeded.ts';
 import { hashAround, isWhole, lengthIn } from './torture-payload.ts';
 
 export interface TortureTask {

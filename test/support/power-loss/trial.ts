@@ -4,8 +4,9 @@
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { type Random, seededRandom } from '../../../src/core/random.ts';
+import type { Random } from '../../../src/core/random.ts';
 import { compilePreload } from '../house/preload.ts';
+import { seededRandom } from '../seeded.ts';
 import { startChild, startCommand } from '../server/child.ts';
 import { makeTempDir } from '../server/temp-dir.ts';
 import { Disk } from './disk.ts';

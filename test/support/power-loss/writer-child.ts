@@ -13,7 +13,7 @@ import { register } from 'node:module';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
-import { seededRandom } from '../../../src/core/random.ts';
+import { seededRandom } from '../seeded.ts';
 
 const [directory, commits, seed, options] = process.argv.slice(2);
 if (options !== undefined) {

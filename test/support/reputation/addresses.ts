@@ -1,7 +1,7 @@
 /** Seeded random addresses, texts and mutations, spelled by code apart from the code under test. */
 
-import { seededRandom } from '../../../src/core/random.ts';
 import type { IpFamily } from '../../../src/ip/address.ts';
+import { seededRandom } from '../seeded.ts';
 
 export type Seeded = ReturnType<typeof seededRandom>;
 

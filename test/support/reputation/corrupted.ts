@@ -1,6 +1,6 @@
 /** Ways in which stored bytes go bad: cut short, longer, flipped bits, noise. */
 
-import type { seededRandom } from '../../../src/core/random.ts';
+import type { seededRandom } from '../seeded.ts';
 
 export function* corrupted(
   bytes: Uint8Array,

@@ -4,9 +4,9 @@
  * families nest, and come from a pool small enough that events meet.
  */
 
-import type { seededRandom } from '../../../src/core/random.ts';
 import type { Prefix } from '../../../src/ip/prefix.ts';
 import type { ListRef, RowBatch } from '../../../src/reputation/state/events.ts';
+import type { seededRandom } from '../seeded.ts';
 import type { ReputationEvent } from './events.ts';
 
 type Seeded = ReturnType<typeof seededRandom>;

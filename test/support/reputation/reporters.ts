@@ -7,7 +7,7 @@ import { createAccounts } from '../../../src/access/accounts/accounts.ts';
 import { createApiKeys } from '../../../src/access/keys/api-keys.ts';
 import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { systemClock } from '../../../src/core/clock.ts';
-import { seededRandom } from '../../../src/core/random.ts';
+import { seededRandom } from '../seeded.ts';
 import { openStoreBeside } from '../server/shared-store.ts';
 
 export interface Reporter {

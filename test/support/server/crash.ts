@@ -6,7 +6,7 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { seededRandom } from '../../../src/core/random.ts';
+import { seededRandom } from '../seeded.ts';
 import { startChild } from './child.ts';
 import { makeTempDir } from './temp-dir.ts';
 

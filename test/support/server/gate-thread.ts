@@ -13,7 +13,7 @@ import {
   quotaKind,
 } from '../../../src/access/quota/quota.ts';
 import type { SharedState } from '../../../src/app/state.ts';
-import { manualClock } from '../../../src/core/clock.ts';
+import { manualClock } from '../seeded.ts';
 
 export interface Asked {
   readonly text: string;

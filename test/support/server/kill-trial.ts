@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { seededRandom } from '../../../src/core/random.ts';
+import { seededRandom } from '../seeded.ts';
 import { runCli, startCli, startTestServer } from './server.ts';
 import { makeTempDir } from './temp-dir.ts';
 

@@ -10,7 +10,7 @@ import {
   type KeyTableHandle,
   openKeyTableReader,
 } from '../../../src/access/keys/key-table.ts';
-import { seededRandom } from '../../../src/core/random.ts';
+import { seededRandom } from '../seeded.ts';
 
 export interface KeyReaderInput {
   readonly handle: KeyTableHandle;

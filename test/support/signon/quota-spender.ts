@@ -10,7 +10,7 @@ import {
 } from '../../../src/access/accounts/accounts-table.ts';
 import { openQuotas, type QuotaHandle, quotaKind } from '../../../src/access/quota/quota.ts';
 import { systemClock } from '../../../src/core/clock.ts';
-import { seededRandom } from '../../../src/core/random.ts';
+import { seededRandom } from '../seeded.ts';
 
 export interface SpenderInput {
   readonly handle: QuotaHandle;

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seededRandom } from '../../../../src/core/random.ts';
 import {
   aggregate,
   compareRows,
@@ -11,6 +10,7 @@ import {
   ROW,
   rowFlags,
 } from '../../../../src/reputation/blocklists/builder/rows.ts';
+import { seededRandom } from '../../../support/seeded.ts';
 
 const space = 256;
 

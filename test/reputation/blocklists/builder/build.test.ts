@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { entryFlags } from '../../../../src/contracts/reputation.ts';
-import { seededRandom } from '../../../../src/core/random.ts';
 import type { Built, FeedFile } from '../../../../src/reputation/blocklists/builder/build.ts';
 import { decodeStep } from '../../../../src/reputation/blocklists/builder/history.ts';
 import {
@@ -12,6 +11,7 @@ import {
   feeds,
   variantName,
 } from '../../../../src/reputation/blocklists/feed-definitions.ts';
+import { seededRandom } from '../../../support/seeded.ts';
 import { createWorld, entriesIn, leftBy, startMs, storedOf, textOf, type World } from './world.ts';
 
 const minuteMs = 60_000;

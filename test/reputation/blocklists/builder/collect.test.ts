@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { entryFlags } from '../../../../src/contracts/reputation.ts';
-import { seededRandom } from '../../../../src/core/random.ts';
 import { setStrength } from '../../../../src/index/records.ts';
 import { formatIp } from '../../../../src/ip/address.ts';
 import { parsePrefix } from '../../../../src/ip/prefix.ts';
@@ -19,6 +18,7 @@ import {
 import { openCheck } from '../../../../src/reputation/check/check.ts';
 import { halfLivesAt, strengthOfEvidence } from '../../../../src/reputation/check/score.ts';
 import { nowhere } from '../../../support/reputation/geo.ts';
+import { seededRandom } from '../../../support/seeded.ts';
 import { createWorld, startMs, type World } from './world.ts';
 
 const hourHalfLives = halfLivesAt(startMs);

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { seededRandom } from '../../../../src/core/random.ts';
 import {
   advance,
   type Changes,
@@ -23,6 +22,7 @@ import {
   rowFlags,
 } from '../../../../src/reputation/blocklists/builder/rows.ts';
 import { corrupted } from '../../../support/reputation/corrupted.ts';
+import { seededRandom } from '../../../support/seeded.ts';
 
 const startMs = Date.UTC(2026, 10, 21);
 const none = new Uint32Array();

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { brotliDecompressSync, crc32, gunzipSync } from 'node:zlib';
-import { seededRandom } from '../../../../src/core/random.ts';
 import {
   combineCrc,
   createPiece,
@@ -11,6 +10,7 @@ import {
   stitchGzip,
   stitchText,
 } from '../../../../src/reputation/blocklists/pieces/pieces.ts';
+import { seededRandom } from '../../../support/seeded.ts';
 
 const both = { gzip: true, brotli: true };
 

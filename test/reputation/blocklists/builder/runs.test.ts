@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
-import { seededRandom } from '../../../../src/core/random.ts';
 import { formatIp } from '../../../../src/ip/address.ts';
 import {
   packInfo,
@@ -20,6 +19,7 @@ import {
 } from '../../../../src/reputation/blocklists/pieces/pieces.ts';
 import { createRecordRenderer } from '../../../../src/reputation/blocklists/pieces/records.ts';
 import { TextSink } from '../../../../src/reputation/blocklists/pieces/text.ts';
+import { seededRandom } from '../../../support/seeded.ts';
 
 function rowsOf(addresses: readonly number[]): Rows {
   const rows = new Uint32Array(addresses.length * ROW);

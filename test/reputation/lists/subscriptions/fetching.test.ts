@@ -7,7 +7,6 @@ import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { masterKeyFromBytes } from '../../../../src/access/keys/master-key.ts';
 import { OperatorError } from '../../../../src/core/errors.ts';
-import { seededRandom } from '../../../../src/core/random.ts';
 import { retryAfterMs } from '../../../../src/reputation/lists/import/download.ts';
 import {
   openCredentials,
@@ -21,6 +20,7 @@ import {
   fetchInThread,
 } from '../../../../src/reputation/lists/subscriptions/refresher.ts';
 import { batchRows } from '../../../support/reputation/lists.ts';
+import { seededRandom } from '../../../support/seeded.ts';
 
 const text = '9.9.9.9\n149.112.112.112\nno address\n';
 const etag = '"one"';

@@ -5,8 +5,6 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { manualClock } from '../../../../src/core/clock.ts';
-import { seededRandom } from '../../../../src/core/random.ts';
 import {
   createRefresher,
   type FetchJob,
@@ -23,6 +21,7 @@ import { LeaseLostError } from '../../../../src/storage/maintenance.ts';
 import type { Store } from '../../../../src/storage/store.ts';
 import { decodeEvent } from '../../../support/reputation/events.ts';
 import { batchRows, parseText } from '../../../support/reputation/lists.ts';
+import { manualClock, seededRandom } from '../../../support/seeded.ts';
 import { memoryLog } from '../../../support/server/memory-log.ts';
 import { makeTempDir } from '../../../support/server/temp-dir.ts';
 

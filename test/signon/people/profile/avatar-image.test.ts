@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { randomFillSync } from 'node:crypto';
 import { test } from 'node:test';
 import sharp from 'sharp';
-import { seededRandom } from '../../../../src/core/random.ts';
 import {
   avatarBytesMax,
   avatarFileBytesMax,
@@ -12,6 +11,7 @@ import {
   createAvatarImages,
 } from '../../../../src/signon/people/profile/avatars.ts';
 import { errorOf, value } from '../../../support/house/result.ts';
+import { seededRandom } from '../../../support/seeded.ts';
 
 const images = createAvatarImages();
 const plain = (width: number, height: number) =>

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { seededRandom } from '../../../../src/core/random.ts';
 import {
   ageOn,
   decodeProfile,
@@ -27,6 +26,7 @@ import {
   scopeNames,
   scopesOf,
 } from '../../../../src/signon/sites/scopes.ts';
+import { seededRandom } from '../../../support/seeded.ts';
 import { startMs } from '../../fixture.ts';
 
 const empty = newProfile(seededRandom(5), 'Ada@Mail.example', true);
