@@ -35,7 +35,7 @@ import { createOperator } from '../signon/people/operator.ts';
 import { createProfiles } from '../signon/people/profile/profile-store.ts';
 import { openPeople } from '../signon/people.ts';
 import { createPasswords } from '../signon/proofs/passwords.ts';
-import { claimDataDir, serverUse } from '../storage/lmdb/claim.ts';
+import { type Claim, ClaimedError, claimDataDir, serverUse } from '../storage/lmdb/claim.ts';
 import { type Store, StoreUnavailableError } from '../storage/store.ts';
 import { checkExposure } from './shell/settings.ts';
 import { compactIfRequested } from './store/compact.ts';
@@ -91,6 +91,43 @@ async function put(
   expect(await loadList({ store, clock, random, ...what, onRows: () => {} }));
 }
 
+const claimPauseMs = 100;
+/** For a holder to write who it is. */
+const namelessPauses = 20;
+
+/**
+ * Claims the directory once a command has ended that began while no server ran, such as a backup: a supervisor gives
+ * up after some starts that fail. Undefined: a signal came first.
+ * @throws ClaimedError when another server has it
+ */
+async function claimPatiently(dataDir: string, log: Log): Promise<Claim | undefined> {
+  const signals = ['SIGTERM', 'SIGINT'] as const;
+  let isEnded = false;
+  const end = () => {
+    isEnded = true;
+  };
+  for (const signal of signals) process.once(signal, end);
+  try {
+    for (let pauses = 0; !isEnded; pauses++) {
+      try {
+        return claimDataDir(dataDir, serverUse);
+      } catch (error) {
+        if (!(error instanceof ClaimedError) || !isOfCommand(error, pauses)) throw error;
+        if (pauses === 0)
+          log.warn({ reason: error.message }, 'start: waits for the data directory');
+      }
+      await sleep(claimPauseMs);
+    }
+    return undefined;
+  } finally {
+    for (const signal of signals) process.off(signal, end);
+  }
+}
+
+function isOfCommand({ holder }: ClaimedError, pauses: number): boolean {
+  return holder === undefined ? pauses < namelessPauses : holder.use !== serverUse;
+}
+
 /** From the end of DRAIN_MS to the exit, whatever hangs: twice what a stop takes on a machine with time. */
 const stopMsMax = 9_500;
 /** For what nobody waits for, when all is closed. */
@@ -116,7 +153,8 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   for (const fault of faults) log.warn({ host: config.host, fault }, 'insecure on purpose');
   const misspelt = misspeltSettings(Object.keys(processEnvironment()));
   for (const fault of misspelt) log.warn({ fault }, 'settings: a name without effect');
-  const claim = claimDataDir(config.dataDir, serverUse);
+  const claim = await claimPatiently(config.dataDir, log);
+  if (claim === undefined) return;
   const masterKey = checkMasterKey(config, random);
   if (config.databaseUrl === undefined) await compactIfRequested(config, log);
   let demoKeys: DemoKeys | undefined;

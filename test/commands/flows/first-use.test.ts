@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { startTestServer, type TestServer, within } from '../../support/server/server.ts';
+import { claimDataDir } from '../../../src/storage/lmdb/claim.ts';
+import { runCli, startCli, startTestServer, type TestServer } from '../../support/server/server.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';
 
 const email = 'ada@mail.example';
@@ -81,16 +82,8 @@ it('a key that is made while the server starts anew is honoured by the new one',
       const ending = server[end]();
       const making = server.cliJson('key', 'create', email);
       await ending;
-      // Refused for as long as the command has the directory for itself, as a service manager knows it.
-      await within(async () => {
-        try {
-          server = await startTestServer({ threads: 1, demo: false, dataDir: directory.path });
-          return true;
-        } catch (error) {
-          assert.match(String(error), /is in use by a command \(key create\)/);
-          return false;
-        }
-      }, 'the next start');
+      // It waits for as long as the command has the directory for itself.
+      server = await startTestServer({ threads: 1, demo: false, dataDir: directory.path });
       const { text, id } = await making;
       const headers = { Key: text };
       const answer = await server.fetch('/api/v2/check?ipAddress=8.8.4.4', { headers });
@@ -99,6 +92,32 @@ it('a key that is made while the server starts anew is honoured by the new one',
     }
   } finally {
     await server.kill();
+    directory.remove();
+  }
+});
+
+it('a start waits for a command that has the directory, refuses beside a server, and ends with a signal', async () => {
+  const directory = makeTempDir('first-use-claimed');
+  const env = { DATA_DIR: directory.path, PORT: '0', HTTP_THREADS: '1' };
+  const waits = (line: string) => line.includes('start: waits for the data directory');
+  const listens = (line: string) => line.includes('"listening"');
+  const claimed = claimDataDir(directory.path, 'a command (backup)');
+  const stopped = startCli(['serve'], env);
+  const started = startCli(['serve'], env);
+  try {
+    assert.match(await stopped.errorLine(waits), /in use by a command \(backup\)/);
+    stopped.process.kill('SIGTERM');
+    assert.deepEqual(await stopped.ended, { code: 0, signal: null });
+    await started.errorLine(waits);
+    claimed.release();
+    await started.errorLine(listens);
+    const refused = await runCli(['serve'], env);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /another Portcullis server \(pid \d+\) is running on /);
+  } finally {
+    claimed.release();
+    started.process.kill('SIGTERM');
+    await started.ended;
     directory.remove();
   }
 });
