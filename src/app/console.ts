@@ -31,7 +31,7 @@ import { scoreBand } from '../core/score-band.ts';
 import { hourMs, minuteMs } from '../core/time.ts';
 import { unknownProvider } from '../geo/reader.ts';
 import { isBehindTls } from '../http/request/client-ip.ts';
-import { formatIp, type IpFamily } from '../ip/address.ts';
+import { formatIp, type IpFamily, type IpWords } from '../ip/address.ts';
 import { readJudgedIp } from '../ip/embedded-ipv4.ts';
 import { isLoopback } from '../ip/loopback.ts';
 import { specialUse } from '../ip/special.ts';
@@ -63,7 +63,11 @@ import {
 import { createAllowlist, createManualEntries } from '../reputation/ranges/operator-ranges.ts';
 import { categoriesOf } from '../reputation/reports/categories.ts';
 import type { AccountReports } from '../reputation/reports/store/account-reports.ts';
-import { newestReports } from '../reputation/reports/store/report-history.ts';
+import {
+  type NewestReport,
+  newestReports,
+  reportsAfter,
+} from '../reputation/reports/store/report-history.ts';
 import type { StoredReport } from '../reputation/reports/store/report-rows.ts';
 import { createReportStore } from '../reputation/reports/store/report-store.ts';
 import { createAnonymousReports, createRemovals } from '../reputation/requests/queue.ts';
@@ -218,12 +222,10 @@ function inboxOf(
     const found = await reports.list(family, words, 0, lastReports);
     return Promise.all(
       found.map(async ({ account, reportedAt, categories, comment }) => {
-        const slot = accountsInMemory.standingOf(account)?.slot;
         return {
           account,
           email: await accountEmail(store, account),
-          rank:
-            slot === undefined ? 'newcomer' : accountsInMemory.reporters.rank(slot, clock.now()),
+          rank: rankOf(state, account, clock.now()),
           at: reportedAt,
           categories: categoriesOf(categories),
           comment,
@@ -556,6 +558,12 @@ function peersOf({
   };
 }
 
+/** Returns the rank of an account; a newcomer before its first key. */
+function rankOf({ accountsInMemory }: Pick<State, 'accountsInMemory'>, id: string, now: number) {
+  const slot = accountsInMemory.standingOf(id)?.slot;
+  return slot === undefined ? 'newcomer' : accountsInMemory.reporters.rank(slot, now);
+}
+
 /** In whole points, 0 to 100; undefined before the first key. */
 function roundedTrust(
   { accountsInMemory }: Pick<State, 'accountsInMemory'>,
@@ -611,7 +619,8 @@ function peopleOf({
     async find(part, after, limit) {
       const { accounts: found, next } = await directory.list({ part, after, limit });
       const shown = found.map(async (one) => {
-        return { ...one, lastActiveAt: (await activityOf(one.id)).lastActiveAt };
+        const { lastActiveAt } = await activityOf(one.id);
+        return { ...one, lastActiveAt, rank: rankOf(state, one.id, clock.now()) };
       });
       return { accounts: await Promise.all(shown), next };
     },
@@ -632,50 +641,79 @@ function peopleOf({
         ]);
       const signedIn = events.find(({ event }) => event === 'signed_in');
       const facts = { trust: roundedTrust(state, id), plan: profile?.plan ?? 'free', quotas };
-      const its = { groups, keys, siteKeys: siteKeysOfIt, reports, signedIn };
+      const rank = rankOf(state, id, clock.now());
+      const its = { rank, groups, keys, siteKeys: siteKeysOfIt, reports, signedIn };
       return { ...found, ...facts, ...activity, ...its };
     },
   };
 }
 
+/** Reports of one address that its pages go through. */
+const addressReportsMax = 10_000;
+
 function reportsOf(
-  needs: Needs<'store' | 'state' | 'clock' | 'random' | 'signon' | 'accountReports'>,
+  needs: Needs<'store' | 'state' | 'clock' | 'random' | 'signon' | 'accountReports' | 'check'>,
 ): ConsoleReports {
-  const { store, clock, state, accountReports } = needs;
+  const { store, clock, state, accountReports, check } = needs;
   const { accounts } = needs.signon;
   const reports = createReportStore(needs);
   const directory = createDirectory({ store, clock, accounts });
 
-  const shown = (address: string, report: StoredReport) => ({
-    ...report,
-    address,
-    categories: categoriesOf(report.categories),
-  });
+  function shown({ family, words }: IpWords, report: StoredReport) {
+    const { score } = check.judge(family, words, clock.now());
+    const categories = categoriesOf(report.categories);
+    return { ...report, address: formatIp(family, words), score, categories };
+  }
+  const shownOf = ({ report, ...ip }: NewestReport) => shown(ip, report);
 
   return {
-    async newest(limit) {
-      const found = await newestReports(store, needs.clock.now(), limit);
-      return found.map(({ family, words, report }) => shown(formatIp(family, words), report));
+    async newest({ after, newer }, limit) {
+      const id = Buffer.from(after ?? newer ?? '', 'base64url');
+      if ((after ?? newer) !== undefined && id.length !== 16) return fail('invalid_parameter');
+      // One more says whether there is another page.
+      const later = newer === undefined ? [] : await reportsAfter(store, id, limit + 1);
+      if (later.length > limit) {
+        const page = later.slice(1).map(shownOf);
+        return ok({ reports: page, newer: page[0]?.id, older: page.at(-1)?.id });
+      }
+      const before = after === undefined ? undefined : id;
+      const found = await newestReports(store, clock.now(), limit + 1, before);
+      const page = found.slice(0, limit).map(shownOf);
+      return ok({
+        reports: page,
+        newer: before && page[0]?.id,
+        older: found.length > limit ? page.at(-1)?.id : undefined,
+      });
     },
-    async ofAddress(text, limit) {
+    async ofAddress(text, { after, newer }, limit) {
       const ip = readJudgedIp(typedAddress(text));
       if (ip === undefined) return undefined;
-      const found = await reports.list(ip.family, ip.words, 0, limit);
-      return found.map((report) => shown(formatIp(ip.family, ip.words), report));
+      const first = Number(after ?? newer ?? 0);
+      if (!Number.isInteger(first) || first < 0 || first > addressReportsMax) {
+        return fail('invalid_parameter');
+      }
+      const found = (await reports.list(ip.family, ip.words, 0, first + limit + 1)).slice(first);
+      return ok({
+        reports: found.slice(0, limit).map((report) => shown(ip, report)),
+        newer: first === 0 ? undefined : String(Math.max(0, first - limit)),
+        older: found.length > limit ? String(first + limit) : undefined,
+      });
     },
     async ofReporter(name, after) {
       const named = await accounts.find(name);
       const found = named.ok ? await directory.find(named.value.id) : undefined;
       if (found === undefined) return fail('unknown_account');
-      const { id, email, standing } = found;
+      const { id, email } = found;
       const page = await accountReports.ofAccount(found, after);
       if (!page.ok) return page;
-      const trust = roundedTrust(state, id);
-      return ok({
-        reporter: { id, email, trust, standing },
-        reports: page.value.reports.map((one) => shown(formatIp(one.family, one.words), one)),
-        next: page.value.next,
-      });
+      const by = {
+        id,
+        email,
+        trust: roundedTrust(state, id),
+        rank: rankOf(state, id, clock.now()),
+      };
+      const { next: older } = page.value;
+      return ok({ by, older, reports: page.value.reports.map((one) => shown(one, one)) });
     },
   };
 }

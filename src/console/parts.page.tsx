@@ -460,6 +460,22 @@ export function ActButton<Rows extends ActRows, Does extends keyof Rows>({
   );
 }
 
+/** A button that opens another one, which does it: what can't be undone takes two presses. */
+export function Confirmed({
+  label,
+  children,
+}: {
+  readonly label: string;
+  readonly children: Html;
+}): Html {
+  return (
+    <details class="confirmed">
+      <summary class="button button-quiet">{label}</summary>
+      {children}
+    </details>
+  );
+}
+
 interface ActFormOptions<Rows extends ActRows, Does extends keyof Rows>
   extends ActOptions<Rows, Does> {
   /** Labels by the names of the fields; the hint of `score` is `scoreHint`. */

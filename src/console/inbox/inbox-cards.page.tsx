@@ -14,6 +14,7 @@ import type { Html } from '../../web/html.ts';
 import { formatFor, namesText } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import { ActButton, type ConsoleView, sectionActs } from '../parts.page.tsx';
+import { rankBadge } from '../people/people.page.tsx';
 import { frameText } from '../words.ts';
 
 /** A report with who made it. */
@@ -279,7 +280,7 @@ function Evidence({
         <ul class="last-reports">
           {last.map(({ account, email, rank, at, categories, comment }) => (
             <li>
-              {reporter(account, email, text.ranks[rank], rank)}
+              {reporter(frame, account, email, rank)}
               {format.near(at, view.now)}
               <span class="source-note breaks">
                 {namesText(categories, view.categoryNames)}
@@ -297,19 +298,24 @@ function Evidence({
   );
 }
 
-function reporter(account: string, email: string | undefined, word: string, rank: Rank): Html {
+function reporter(
+  frame: PageFrame,
+  account: string,
+  email: string | undefined,
+  rank: Rank,
+): Html {
   return (
     <span>
       <Link class="mail" href={`/admin/people/${account}`}>
         {email ?? account}
       </Link>{' '}
-      <Badge label={word} tone={rank === 'newcomer' ? 'neutral' : 'accent'} />
+      {rankBadge(frame, rank)}
     </span>
   );
 }
 
 function reportsLink(address: string, label: string): Html {
-  return <Link href={`/admin/reports?address=${encodeURIComponent(address)}`}>{label}</Link>;
+  return <Link href={`/admin/reports?find=${encodeURIComponent(address)}`}>{label}</Link>;
 }
 
 /** Names who made the last reports: the page of the address says what they are and what they give. */
@@ -328,7 +334,7 @@ export function Reporters({
     <ul class="reporters">
       {last.map(({ account, email, rank, at }) => (
         <li>
-          {reporter(account, email, text.ranks[rank], rank)} {near(at, now)}
+          {reporter(frame, account, email, rank)} {near(at, now)}
         </li>
       ))}
       <li>{reportsLink(address, text.openReports)}</li>

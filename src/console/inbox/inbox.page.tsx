@@ -273,11 +273,7 @@ function budgetNeed(frame: PageFrame, view: InboxView, budget: VoteBudget): Html
           effect={effect(Math.floor(limit), limitOfMember)}
           kind="primary"
         />
-        <LinkButton
-          label={text.itsReports}
-          href={`/admin/reports?reporter=${id}`}
-          kind="secondary"
-        />
+        <LinkButton label={text.itsReports} href={`/admin/reports?find=${id}`} kind="secondary" />
       </div>
     </InboxCard>
   );

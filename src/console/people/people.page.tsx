@@ -1,6 +1,7 @@
 /** Accounts found by a part of their address. */
 
 import type { ListedAccount } from '../../access/accounts/accounts.ts';
+import type { Rank } from '../../access/quota/points.ts';
 import { Card, Fold, Folds } from '../../web/components/card.tsx';
 import { Link } from '../../web/components/link.tsx';
 import { Badge, Table, type TableOptions } from '../../web/components/table.tsx';
@@ -38,6 +39,12 @@ export interface PeopleView extends ConsoleView {
 export interface ShownAccount extends ListedAccount {
   /** The last use of an open session, ms since 1970; undefined: there is none. */
   readonly lastActiveAt: number | undefined;
+  readonly rank: Rank;
+}
+
+export function rankBadge(frame: PageFrame, rank: Rank): Html {
+  const { ranks } = frameText(frame).console.needs;
+  return <Badge label={ranks[rank]} tone={rank === 'newcomer' ? 'neutral' : 'accent'} />;
 }
 
 function stateBadge({ states }: ConsoleCatalogue['people'], state: ListedAccount['state']): Html {
@@ -61,11 +68,7 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
       {stateBadge(text, one.state)}
       {one.role === 'operator' && <Badge label={text.roles.operator} tone="accent" />}
     </span>,
-    one.standing === 'none' ? (
-      text.standings.none
-    ) : (
-      <Badge label={text.standings[one.standing]} tone="low" />
-    ),
+    rankBadge(frame, one.rank),
     format.number(one.keys),
     one.lastActiveAt === undefined ? all.noSession : format.near(one.lastActiveAt, now),
     format.near(one.createdAt, now),
@@ -83,7 +86,7 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
   ]);
   const columns = [
     text.email,
-    ...[text.state, text.vouching].map((title) => ({ title, plain: true })),
+    ...[text.state, text.standing].map((title) => ({ title, plain: true })),
     { title: text.keys, numeric: true },
     text.active,
     text.since,
@@ -120,6 +123,7 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
         </Folds>
         <FindForm action="/admin/people" label={text.part} submit={all.search} value={part} />
         <Listing icon="person" text={text} columns={columns} rows={rows} />
+        <p class="card-note">{text.standingNote}</p>
         <NextPageLink href={more} label={all.more} />
       </>
     ),
@@ -131,6 +135,7 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
 export interface PersonFacts extends Omit<ListedAccount, 'keys'> {
   /** 0 to 100; undefined before its first key. */
   readonly trust: number | undefined;
+  readonly rank: Rank;
   readonly groups: readonly string[];
   readonly plan: string;
   readonly sessions: number;
@@ -246,15 +251,6 @@ export function personPage(
     body: (
       <>
         {factsCard(text.facts, [
-          ...(person.standing === 'none'
-            ? []
-            : [
-                [
-                  people.vouching,
-                  people.standings[person.standing],
-                  text.standingHints[person.standing],
-                ] as const,
-              ]),
           ...(trust === undefined
             ? []
             : [[text.trust, text.trustOf(format.number(trust)), text.trustHint] as const]),
@@ -289,7 +285,7 @@ export function personPage(
           ],
           [
             text.reports,
-            <Link href={`/admin/reports?reporter=${id}`}>
+            <Link href={`/admin/reports?find=${id}`}>
               {text.reportCount(format.number(person.reports.count), person.reports.hasMore)}
             </Link>,
           ],
@@ -297,14 +293,10 @@ export function personPage(
             ? []
             : [[text.reads, quota('reads')] as const, [text.writes, quota('writes')] as const]),
           [people.since, format.near(person.createdAt, now)],
-          [
-            text.changes,
-            <Link href={`/admin/audit?part=${id}`}>{all.sections.audit}</Link>,
-            text.changesHint,
-          ],
+          [text.changes, <Link href={`/admin/audit?part=${id}`}>{all.sections.audit}</Link>],
           [text.id, <code class="breaks">{id}</code>],
         ])}
-        <Card title={text.vouching}>
+        <Card title={text.vouching} aside={rankBadge(frame, person.rank)}>
           <p class="card-note">{text.vouchingHints[person.standing]}</p>
           <div class="acts">
             {person.standing !== 'member' && does('vouch', text.vouch)}
@@ -394,6 +386,12 @@ export function personPage(
               about={{ id }}
               text={text}
               values={{ plan: person.plan }}
+              options={{
+                plan: view.formFields('account set-plan').plan!.choices!.map((value) => ({
+                  value,
+                  label: translateSentence(frame, value),
+                })),
+              }}
               label={text.setPlan}
             />
           </Fold>
@@ -421,7 +419,7 @@ function keyFolds(frame: PageFrame, view: ConsoleView & { readonly person: Perso
       <span class="breaks">{key.name || text.unnamed}</span>
       <span class="source-note fact-below mono">{key.id}</span>
     </>,
-    code(key.scopes.map((scope) => scopeNames[scope] ?? scope).join(', ')),
+    key.scopes.map((scope) => scopeNames[scope] ?? scope).join(', '),
     format.near(key.createdAt, now),
     key.lastUsedAt === undefined ? all.never : format.near(key.lastUsedAt, now),
     revoke('revoke', key.id),

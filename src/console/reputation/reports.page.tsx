@@ -1,25 +1,32 @@
-/** Reports of an address, or of one account with its trust, each with the button that takes it back. */
+/** The newest reports, those of an address, or of one account with its trust, each with what takes it back. */
 
+import type { Rank } from '../../access/quota/points.ts';
+import { scoreBand } from '../../core/score-band.ts';
 import { Card } from '../../web/components/card.tsx';
+import { LinkButton } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';
+import { Badge } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor, namesText } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import {
   ActButton,
+  Confirmed,
   type ConsoleView,
   consolePage,
   FindForm,
   facts,
   Listing,
-  NextPageLink,
   sectionActs,
 } from '../parts.page.tsx';
+import { rankBadge } from '../people/people.page.tsx';
 import { frameText } from '../words.ts';
 
 export interface ShownReport {
   readonly id: string;
   readonly address: string;
+  /** Of the address, as it is now. */
+  readonly score: number;
   readonly account: string;
   readonly reportedAt: number;
   readonly categories: readonly number[];
@@ -31,23 +38,26 @@ export interface ReporterFacts {
   readonly email: string;
   /** 0 to 100; undefined before its first key. */
   readonly trust: number | undefined;
-  readonly standing: 'none' | 'member' | 'staff';
+  readonly rank: Rank;
+}
+
+/** Cursors of the pages beside one; undefined: there is none. */
+export interface ReportPage {
+  readonly reports: readonly ShownReport[];
+  readonly older?: string | undefined;
+  readonly newer?: string | undefined;
 }
 
 interface ReportsView extends ConsoleView {
-  /** As they were typed. */
-  readonly address: string;
-  readonly reporter: string;
-  readonly wrong?: 'address' | 'reporter';
-  /** Undefined: nothing was asked for. */
-  readonly reports?: readonly ShownReport[] | undefined;
-  readonly by?: ReporterFacts;
+  /** As it was typed; empty: the newest of all are shown. */
+  readonly find: string;
+  /** Undefined: it is neither an address nor an account. */
+  readonly page: ReportPage | undefined;
+  /** It is not the first one. */
+  readonly isLater: boolean;
+  readonly by?: ReporterFacts | undefined;
   /** Mail addresses by account, of those that are still there. */
-  readonly emails?: ReadonlyMap<string, string>;
-  /** More of an address are not shown. */
-  readonly limit?: number;
-  /** The next page of an account's reports begins at this cursor; undefined: there is none. */
-  readonly next?: string | undefined;
+  readonly emails: ReadonlyMap<string, string>;
 }
 
 export const reportActs = sectionActs('reports', {
@@ -63,31 +73,22 @@ export const reportActs = sectionActs('reports', {
 export function reportsPage(frame: PageFrame, view: ReportsView): string {
   const all = frameText(frame).console;
   const text = all.reports;
-  const { address, reporter, wrong } = view;
-  const find = { action: '/admin/reports', submit: all.search };
+  const { find, page, by } = view;
   return consolePage(frame, view, {
     section: 'reports',
     lede: text.lede,
     body: (
       <>
-        <div class="field-grid">
-          <FindForm
-            {...find}
-            name="address"
-            label={text.address}
-            value={address}
-            error={wrong === 'address' ? text.noAddress : undefined}
-          />
-          <FindForm
-            {...find}
-            name="reporter"
-            label={text.reporter}
-            value={reporter}
-            error={wrong === 'reporter' ? text.noReporter : undefined}
-          />
-        </div>
-        {view.by && reporterCard(frame, view, view.by)}
-        {view.reports && found(frame, view, view.reports)}
+        <FindForm
+          action="/admin/reports"
+          submit={all.search}
+          name="find"
+          label={text.find}
+          value={find}
+          error={page === undefined ? text.notFound : undefined}
+        />
+        {by && reporterCard(frame, view, by)}
+        {page && found(frame, view, page)}
       </>
     ),
   });
@@ -95,49 +96,43 @@ export function reportsPage(frame: PageFrame, view: ReportsView): string {
 
 function reporterCard(frame: PageFrame, view: ReportsView, by: ReporterFacts): Html {
   const all = frameText(frame).console;
+  const text = all.reports;
   const format = formatFor(frame.language);
-  const trust = by.trust === undefined ? all.noTrust : format.number(by.trust);
   return (
     <Card title={by.email} icon="person">
       {facts([
-        [all.reports.trust, trust],
-        [all.reports.standing, all.people.standings[by.standing]],
-        [
-          all.reports.account,
-          <Link href={`/admin/people/${by.id}`}>{all.reports.openAccount}</Link>,
-        ],
+        [text.trust, by.trust === undefined ? all.noTrust : format.number(by.trust)],
+        [text.standing, rankBadge(frame, by.rank)],
+        [text.account, <Link href={`/admin/people/${by.id}`}>{text.openAccount}</Link>],
       ])}
-      <ActButton
-        view={view}
-        of={reportActs}
-        does="retract-all"
-        about={{ id: by.id }}
-        label={all.reports.retractAll}
-      />
+      <Confirmed label={text.retractAll}>
+        <ActButton
+          view={view}
+          of={reportActs}
+          does="retract-all"
+          about={{ id: by.id }}
+          label={text.retractSure}
+        />
+      </Confirmed>
     </Card>
   );
 }
 
-function found(frame: PageFrame, view: ReportsView, reports: readonly ShownReport[]): Html {
-  const all = frameText(frame).console;
-  const text = all.reports;
+function found(frame: PageFrame, view: ReportsView, { reports, older, newer }: ReportPage): Html {
+  const text = frameText(frame).console.reports;
   const format = formatFor(frame.language);
-  const { limit, next, reporter, by, emails } = view;
-  // All reports of one account: its card names it.
-  const withAccount = by === undefined;
-  const more = next && `/admin/reports?${new URLSearchParams({ reporter, after: next })}`;
+  const { find, by, emails, isLater } = view;
   const rows = reports.map((one) => [
-    <Link class="mono whole" href={`/admin/reports?address=${one.address}`}>
+    <Link class="mono whole" href={`/ip/${one.address}`}>
       {one.address}
     </Link>,
-    <>
-      {format.near(one.reportedAt, view.now)}{' '}
-      <span class="source-note near">{format.shortMoment(one.reportedAt)}</span>
-    </>,
-    ...(withAccount
+    <Badge label={String(one.score)} tone={scoreBand(one.score)} />,
+    format.near(one.reportedAt, view.now),
+    // All reports of one account: its card names it.
+    ...(by === undefined
       ? [
-          <Link class="account-name mail" href={`/admin/people/${one.account}`}>
-            {emails?.get(one.account) ?? one.account}
+          <Link class="mail account-name" href={`/admin/reports?find=${one.account}`}>
+            {emails.get(one.account) ?? one.account}
           </Link>,
         ]
       : []),
@@ -145,31 +140,39 @@ function found(frame: PageFrame, view: ReportsView, reports: readonly ShownRepor
       {namesText(one.categories, view.categoryNames)}
       {one.comment !== '' && <span class="source-note fact-below breaks">{one.comment}</span>}
     </>,
-    <ActButton
-      view={view}
-      of={reportActs}
-      does="retract"
-      about={{ id: one.id }}
-      label={text.retract}
-    />,
+    <Confirmed label={text.retract}>
+      <ActButton
+        view={view}
+        of={reportActs}
+        does="retract"
+        about={{ id: one.id }}
+        label={text.retractSure}
+      />
+    </Confirmed>,
   ]);
   const columns = [
     text.address,
-    { title: text.reported, plain: true },
-    ...(withAccount ? [text.account] : []),
+    ...[text.score, text.reported].map((title) => ({ title, plain: true })),
+    ...(by === undefined ? [{ title: text.account, plain: true }] : []),
     { title: text.said, plain: true },
     text.actions,
   ];
-  const isCut = limit !== undefined && reports.length >= limit;
+  const link = (label: string, cursor: Readonly<Record<string, string>>) => (
+    <LinkButton
+      label={label}
+      href={`/admin/reports?${new URLSearchParams({ ...(find !== '' && { find }), ...cursor })}`}
+      kind="secondary"
+    />
+  );
   return (
-    <>
+    <div class="reports">
       <Listing icon="flag" text={text} columns={columns} rows={rows} />
-      {rows.length > 0 && (
-        <p class="card-note">
-          {isCut && text.first(format.number(limit))} {text.retractHint}
-        </p>
-      )}
-      <NextPageLink href={more} label={all.more} />
-    </>
+      <nav class="acts" aria-label={text.pages}>
+        {isLater && link(text.newest, {})}
+        {newer !== undefined && link(text.newer, { newer })}
+        {older !== undefined && link(text.older, { after: older })}
+      </nav>
+      {rows.length > 0 && <p class="card-note">{text.retractHint}</p>}
+    </div>
   );
 }

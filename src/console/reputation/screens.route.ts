@@ -71,7 +71,7 @@ import {
   type ShownPeer,
 } from './peers.page.tsx';
 import { anonymousReportsPage, removalsPage } from './queues.page.tsx';
-import { type ReporterFacts, reportActs, reportsPage, type ShownReport } from './reports.page.tsx';
+import { type ReporterFacts, type ReportPage, reportActs, reportsPage } from './reports.page.tsx';
 
 const endpointsOf = (section: ConsoleSection) => ({
   show: consoleScreen(consolePaths[section]),
@@ -366,31 +366,28 @@ export const reportScreenEndpoints = {
   change: consoleChange('reports'),
 };
 
+/** Where a page of reports begins, by a cursor of the page before it or behind it; neither: the newest. */
+export interface ReportCursor {
+  readonly after?: string | undefined;
+  readonly newer?: string | undefined;
+}
+
 export interface ConsoleReports {
-  /** Returns the latest of all, the newest first. */
-  newest(limit: number): Promise<readonly ShownReport[]>;
-  /** Newest first; undefined for what is no address. */
-  ofAddress(text: string, limit: number): Promise<readonly ShownReport[] | undefined>;
+  /** Returns a page of all reports. `invalid_parameter` for a cursor that no page gave. */
+  newest(at: ReportCursor, limit: number): Promise<Result<ReportPage>>;
+  /** Does the same for an address; undefined for what is none. */
+  ofAddress(text: string, at: ReportCursor, limit: number): Promise<Result<ReportPage> | undefined>;
   /**
-   * A page of them, newest first. `unknown_account`; `invalid_parameter` for a cursor that no page gave.
+   * Does the same for an account. `unknown_account`
    * @param name mail address or id
-   * @param after `next` of the page before
    */
   ofReporter(
     name: string,
     after: string | undefined,
-  ): Promise<
-    Result<{
-      readonly reporter: ReporterFacts;
-      readonly reports: readonly ShownReport[];
-      readonly next: string | undefined;
-    }>
-  >;
+  ): Promise<Result<ReportPage & { readonly by: ReporterFacts }>>;
 }
 
-const shownMax = 100;
-/** Reports shown before anything is asked for. */
-const newestMax = 20;
+const reportsPerPage = 15;
 
 export function reportScreens(
   parts: ConsoleParts,
@@ -399,32 +396,29 @@ export function reportScreens(
   const { pageBuilder } = parts;
   const at = reportScreenEndpoints;
 
+  function read(
+    find: string,
+    cursor: ReportCursor,
+  ): Promise<Result<ReportPage & { readonly by?: ReporterFacts }> | undefined> {
+    return find === ''
+      ? reports.newest(cursor, reportsPerPage)
+      : reports.ofAddress(find, cursor, reportsPerPage);
+  }
+
   async function show(context: OperatorRequest, query: Params): Promise<Reply> {
-    const address = plainPasted(query.get('address') ?? '').slice(0, 60);
-    const reporter = plainAddress(query.get('reporter') ?? '').slice(0, 320);
-    const asked = { ...(await viewOf(parts, context, query)), address, reporter };
-    if (reporter !== '') {
-      const found = await reports.ofReporter(reporter, query.get('after'));
-      if (!found.ok && found.error !== 'unknown_account')
-        return pageBuilder.problem(context, found);
-      const view = found.ok
-        ? {
-            ...asked,
-            reports: found.value.reports,
-            next: found.value.next,
-            by: found.value.reporter,
-          }
-        : { ...asked, wrong: 'reporter' as const };
-      return pageBuilder.show(context, (frame) => reportsPage(frame, view));
-    }
-    const limit = address === '' ? newestMax : shownMax;
-    const found =
-      address === '' ? await reports.newest(limit) : await reports.ofAddress(address, limit);
-    const emails = await emailsOf(names, found?.map(({ account }) => account) ?? []);
-    const view =
-      found === undefined
-        ? { ...asked, wrong: 'address' as const }
-        : { ...asked, reports: found, emails, limit };
+    const find = plainAddress(query.get('find') ?? '').slice(0, 320);
+    const cursor = { after: query.get('after'), newer: query.get('newer') };
+    const page = (await read(find, cursor)) ?? (await reports.ofReporter(find, cursor.after));
+    if (!page.ok && page.error !== 'unknown_account') return pageBuilder.problem(context, page);
+    const shown = page.ok ? page.value : undefined;
+    const view = {
+      ...(await viewOf(parts, context, query)),
+      find,
+      page: shown,
+      by: shown?.by,
+      isLater: shown?.newer !== undefined || (shown?.by && cursor.after) !== undefined,
+      emails: await emailsOf(names, shown?.reports.map(({ account }) => account) ?? []),
+    };
     return pageBuilder.show(context, (frame) => reportsPage(frame, view));
   }
 
@@ -432,7 +426,7 @@ export function reportScreens(
     const id = form.get('id') ?? '';
     if (does !== 'retract-all') return ok({});
     if (!isAccountId(id)) return fail('invalid_parameter');
-    return ok({ back: `/admin/reports?reporter=${id}` });
+    return ok({ back: `/admin/reports?find=${id}` });
   });
 
   return [pageBuilder.page(at.show, show), pageBuilder.form(at.change, change)];

@@ -30,19 +30,16 @@ export function auditPage(frame: PageFrame, view: AuditView): string {
   const all = frameText(frame).console;
   const text = all.audit;
   const format = formatFor(frame.language);
-  const { accounts, now, part, next } = view;
+  const { accounts, part, next } = view;
   const rows = view.entries.map((one) => [
     changeOf(frame, view, one),
-    resultOf(frame, one),
     <>
-      <span class="who mail">{accounts.get(one.user.replace(/^account /, '')) ?? one.user}</span>{' '}
+      <span class="mail">{accounts.get(one.user.replace(/^account /, '')) ?? one.user}</span>{' '}
       <span class={classes('source-note near', one.address !== '' && 'mono')}>
         {one.address === '' ? text.shell : one.address}
       </span>
     </>,
-    <>
-      {format.near(one.at, now)} <span class="source-note near">{format.shortMoment(one.at)}</span>
-    </>,
+    <span class="near">{format.shortMoment(one.at)}</span>,
   ]);
   return consolePage(frame, view, {
     section: 'audit',
@@ -54,7 +51,7 @@ export function auditPage(frame: PageFrame, view: AuditView): string {
           icon="list"
           text={text}
           none={part === '' ? undefined : text.noneFound}
-          columns={[text.change, text.result, text.who, text.at].map((title) => ({
+          columns={[text.change, text.who, text.at].map((title) => ({
             title,
             plain: true,
           }))}
@@ -144,7 +141,7 @@ function changeOf(frame: PageFrame, view: AuditView, entry: AuditEntry): Html {
   const [change, rest] = changeIn(frame, entry, view.accounts, view.categoryNames);
   return (
     <span class="change">
-      {change}
+      {change} {resultOf(frame, entry)}
       {rest !== '' && <span class="source-note fact-below breaks">{rest}</span>}
     </span>
   );
@@ -166,10 +163,8 @@ function resultOf(frame: PageFrame, { command, result, before, after }: AuditEnt
           .join(' → ');
   return (
     <>
-      {(result !== 'done' || facts === '') && (
-        <Badge label={results[result]} tone={result === 'done' ? 'neutral' : 'suspect'} />
-      )}{' '}
-      {facts !== '' && <span class="source-note breaks">{facts}</span>}
+      {result !== 'done' && <Badge label={results[result]} tone="suspect" />}
+      {facts !== '' && <span class="source-note fact-below breaks">{facts}</span>}
     </>
   );
 }

@@ -299,9 +299,13 @@ export function systemPage(frame: PageFrame, view: SystemView): string {
       <>
         <Card title={text.now}>
           {facts([
-            [text.entries, format.number(service.entries), about.entries],
+            [
+              text.entries,
+              format.number(service.entries),
+              service.entries === 0 ? about.noEntries : about.entries,
+            ],
             [text.threads, format.number(service.threads), about.threads],
-            [text.started, format.near(service.startedAt, now), about.started],
+            [text.started, format.near(service.startedAt, now)],
             [text.version, service.version],
           ])}
         </Card>
@@ -323,7 +327,11 @@ export function systemPage(frame: PageFrame, view: SystemView): string {
             title={text.storeAndMemory}
           >
             {facts([
-              [text.store, store.writable ? text.writable : text.notWritable, about.store],
+              [
+                text.store,
+                store.writable ? text.writable : text.notWritable,
+                store.writable ? undefined : about.store,
+              ],
               [text.applied, format.number(store.appliedSeq), about.applied],
               [text.checkpoint, format.number(store.checkpointSeq), about.checkpoint],
               [text.resident, format.bytes(memory.residentBytes), about.resident],

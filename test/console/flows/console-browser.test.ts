@@ -16,7 +16,7 @@ import { openPeopleOf } from '../../support/signon/person.ts';
 const email = 'grace.hopper@very-long-name-of-a-company.example';
 const address = '2001:4860:4860:1234:5678:9abc:def0:8888';
 const queries = {
-  '/admin/reports': `?reporter=${encodeURIComponent(email)}`,
+  '/admin/reports': `?find=${encodeURIComponent(email)}`,
 };
 
 it('each screen is clean', { timeout: 900_000 }, async () => {

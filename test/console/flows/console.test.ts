@@ -340,7 +340,7 @@ it('finds people, and changes what the commands change, the last operator aside'
     facts,
     /<dt>Last sign-in<\/dt><dd><time[^>]*>[^<]*<\/time><small>Firefox, Linux, France</,
   );
-  assert.match(facts, /<dt>Its reports<\/dt><dd><a [^>]*>0<\/a>/);
+  assert.match(facts, /<dt>Reports<\/dt><dd><a [^>]*>0<\/a>/);
   assert.match(facts, /<dt>Reports a minute<\/dt><dd>\d+, by trust<\/dd>/);
   assert.equal((await bob.get('/account')).status, 303, 'signed out');
   const [revoked] = await server.cliJson('key', 'list');
@@ -349,7 +349,7 @@ it('finds people, and changes what the commands change, the last operator aside'
   assert.equal((await change({ do: 'disable' })).status, 303);
   assert.equal((await server.cliJson('account', 'list', 'member@'))[0].state, 'disabled');
   const off = (await ada.get(`/admin/people/${id}`)).body;
-  assert.match(off, /<p class="lede">Disabled: it can’t sign in, and its keys don’t work\.<\/p>/);
+  assert.match(off, /<p class="lede">Disabled\. Can’t sign in, and API keys don’t work\.<\/p>/);
   assert.equal((await change({ do: 'enable' })).status, 303);
   const last = await ada.post('/admin/people/change', { id: adaId, do: 'member' });
   assert.equal(last.status, 409);
@@ -440,9 +440,34 @@ it('finds reports of an address and of an account, shows hostile words as words,
     const send = () => server.report(ip, { key, comment: evil });
     await within(async () => (await send()).status === 200, 'the key is known');
   }
-  const page = (await ada.get('/admin/reports?address=5.6.7.8')).body;
+  const page = (await ada.get('/admin/reports?find=5.6.7.8')).body;
   const newest = (await ada.get('/admin/reports')).body;
-  assert.ok(newest.includes(`href="/admin/reports?address=${pageful.at(-1)}"`));
+  assert.ok(newest.includes(`href="/ip/${pageful.at(-1)}"`));
+  const row = newest.slice(newest.indexOf(`/ip/${pageful.at(-1)}"`));
+  const { abuseConfidenceScore } = (
+    await (
+      await fetch(`${server.baseUrl}/ip/${pageful.at(-1)}`, {
+        headers: { accept: 'application/json' },
+      })
+    ).json()
+  ).data;
+  assert.match(row, new RegExp(`^[^<]+</a></th><td[^>]*><span [^>]*>${abuseConfidenceScore}<`));
+  const addressesIn = (html: string) =>
+    [...html.matchAll(/href="\/ip\/([\d.]+)"/g)].map(([, ip]) => ip);
+  const linkIn = (html: string, name: string) =>
+    new RegExp(`href="(/admin/reports[^"]*${name}=[^"]+)"`)
+      .exec(html)?.[1]
+      ?.replaceAll('&amp;', '&');
+  const older = (await ada.get(linkIn(newest, 'after')!)).body;
+  assert.deepEqual(
+    [...addressesIn(newest), ...addressesIn(older)],
+    ['5.6.7.8', '5.6.7.9', ...pageful].reverse(),
+  );
+  assert.equal(linkIn(newest, 'newer'), undefined, 'the first page');
+  assert.equal(linkIn(older, 'after'), undefined, 'the last page');
+  const back = (await ada.get(linkIn(older, 'newer')!)).body;
+  assert.deepEqual(addressesIn(back), addressesIn(newest));
+  assert.equal((await ada.get('/admin/reports?after=x')).status, 422);
   assert.ok(!newest.includes('<img src=x'));
   assert.ok(!page.includes('<img src=x') && page.includes('img src=x onerror'));
   assert.match(page, />Brute-Force</);
@@ -456,22 +481,22 @@ it('finds reports of an address and of an account, shows hostile words as words,
   );
   assert.ok(said.includes('by country of the address'));
   const report = /name="id" value="([\w-]{22})"/.exec(page)![1]!;
-  const back = await ada.post('/admin/reports/change', { do: 'retract', id: report });
-  isDoneAt(back, '/admin/reports');
+  const retracted = await ada.post('/admin/reports/change', { do: 'retract', id: report });
+  isDoneAt(retracted, '/admin/reports');
   assert.deepEqual(await server.cliJson('report', 'list', '5.6.7.8'), []);
-  const own = (await ada.get(`/admin/reports?reporter=${member}`)).body;
+  const own = (await ada.get(`/admin/reports?find=${member}`)).body;
   assert.ok(own.includes('>5.6.8.24<') && own.includes('>5.6.8.0<') && !own.includes('>5.6.7.9<'));
-  const more = /href="(\/admin\/reports\?reporter=[^"]+after=[^"]+)"/.exec(own)![1]!;
+  const more = /href="(\/admin\/reports\?find=[^"]+after=[^"]+)"/.exec(own)![1]!;
   const second = (await ada.get(more.replaceAll('&amp;', '&'))).body;
   assert.ok(second.includes('>5.6.7.9<') && !second.includes('5.6.8.'));
   assert.doesNotMatch(second, /after=/, 'the last page');
-  const madeUp = await ada.get(`/admin/reports?reporter=${member}&after=x`);
+  const madeUp = await ada.get(`/admin/reports?find=${member}&after=x`);
   assert.equal(madeUp.status, 422);
   const account = /name="id" value="([\w-]{16})"/.exec(own)![1]!;
   const all = await ada.post('/admin/reports/change', { do: 'retract-all', id: account });
   assert.equal(all.status, 303, all.body);
   assert.deepEqual(await server.cliJson('report', 'list', '5.6.7.9'), []);
-  for (const query of ['address=nonsense', 'reporter=nobody%40example.org']) {
+  for (const query of ['find=nonsense', 'find=nobody%40example.org']) {
     assert.match((await ada.get(`/admin/reports?${query}`)).body, /has-error/);
   }
 });

@@ -9,6 +9,7 @@ import { createReportAdmission } from '../../../src/reputation/reports/store/rep
 import {
   newestReports,
   readHistory,
+  reportsAfter,
 } from '../../../src/reputation/reports/store/report-history.ts';
 import {
   addressBytes,
@@ -107,8 +108,18 @@ test('the newest reports are the newest ones, also behind a burst of thousands',
       times.push(now - agoMs + Math.floor((i * lastedMs) / count));
       add(times.at(-1)!);
     }
-    for (const limit of [1, 5, 20])
+    for (const limit of [1, 5, 20]) {
       assert.deepEqual(await newest(limit), times.slice(-limit).reverse());
+      for (const at of [1, 6, 40, 400].filter((one) => one < times.length)) {
+        const id = Buffer.from((await newestReports(held, now, at)).at(-1)!.report.id, 'base64url');
+        const ages = (found: Awaited<ReturnType<typeof newestReports>>) =>
+          found.map(({ report }) => Number(report.comment));
+        const before = ages(await newestReports(held, now, limit, id));
+        assert.deepEqual(before, times.slice(0, -at).slice(-limit).reverse(), `${limit} at ${at}`);
+        const next = times.slice(times.length - at + 1).slice(0, limit);
+        assert.deepEqual(ages(await reportsAfter(held, id, limit)), next.reverse());
+      }
+    }
   }
 });
 

@@ -93,15 +93,36 @@ const spansMs = [
 ] as const;
 const scanPage = 500;
 
-/** @returns the newest first */
+/**
+ * @param before the id of a report: those that come before it in time
+ * @returns the newest first
+ */
 export async function newestReports(
   store: Pick<Store, 'scan' | 'get'>,
   now: number,
   limit: number,
+  before?: Uint8Array,
 ): Promise<NewestReport[]> {
-  const rows = await newestRows(store, now, limit);
+  return reportsIn(store, (await newestRows(store, now, limit, before)).slice(-limit));
+}
+
+/** Reads the reports that come next after that of the id. @returns the newest first */
+export async function reportsAfter(
+  store: Pick<Store, 'scan' | 'get'>,
+  id: Uint8Array,
+  limit: number,
+): Promise<NewestReport[]> {
+  const rows = await store.scan(reportByIdPrefix(), { after: reportByIdKey(id), limit });
+  return reportsIn(store, rows);
+}
+
+/** @param rows by id, the oldest first */
+async function reportsIn(
+  store: Pick<Store, 'get'>,
+  rows: readonly StoredRow[],
+): Promise<NewestReport[]> {
   const newest: NewestReport[] = [];
-  for (const { key, value } of rows.slice(-limit).reverse()) {
+  for (const { key, value } of rows.toReversed()) {
     const idRow = decodeIdRow(value);
     if (idRow === undefined) continue;
     const id = key.subarray(1);
@@ -118,27 +139,38 @@ async function newestRows(
   store: Pick<Store, 'scan'>,
   now: number,
   limit: number,
+  before: Uint8Array | undefined,
 ): Promise<readonly StoredRow[]> {
+  const end = before === undefined ? now : Buffer.from(before).readUIntBE(0, 6);
   let rows: readonly StoredRow[] = [];
-  let [since, until] = [now, now];
+  let [since, until] = [end, end];
   for (const spanMs of spansMs) {
-    since = Math.max(0, now - spanMs);
-    rows = await pageSince(store, since);
+    since = Math.max(0, end - spanMs);
+    rows = await pageSince(store, since, before);
     if (rows.length >= limit) break;
     until = since;
   }
   // Behind a full page are newer ones. Fewer than `limit` came since `until`.
   while (rows.length === scanPage && until - since > 1) {
     const middle = Math.floor((since + until) / 2);
-    const later = await pageSince(store, middle);
+    const later = await pageSince(store, middle, before);
     if (later.length < limit) until = middle;
     else [since, rows] = [middle, later];
   }
   return rows;
 }
 
-function pageSince(store: Pick<Store, 'scan'>, since: number): Promise<readonly StoredRow[]> {
+async function pageSince(
+  store: Pick<Store, 'scan'>,
+  since: number,
+  before: Uint8Array | undefined,
+): Promise<readonly StoredRow[]> {
   const first = Buffer.alloc(16);
   first.writeUIntBE(since, 0, 6);
-  return store.scan(reportByIdPrefix(), { after: reportByIdKey(first), limit: scanPage });
+  const rows = await store.scan(reportByIdPrefix(), {
+    after: reportByIdKey(first),
+    limit: scanPage,
+  });
+  const end = before && reportByIdKey(before);
+  return end === undefined ? rows : rows.filter(({ key }) => Buffer.compare(key, end) < 0);
 }
