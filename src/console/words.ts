@@ -628,7 +628,7 @@ const consoleEn = {
     retract: 'Retract as false',
     retractSure: 'Retract and lower trust',
     retractHint:
-      'Retracting as false removes all of the account’s reports on that address, and lowers its trust. Retracting in the inbox or on the address page leaves trust as it is.',
+      'Retracting as false removes the account’s reports on that address and lowers its trust. In the inbox and on address pages, retracting leaves trust as it is.',
     retractAll: 'Retract all as false',
     trust: 'Trust',
     standing: 'Standing',
@@ -1709,7 +1709,7 @@ const consoleFr: ConsoleCatalogue = {
     retract: 'Retirer comme faux',
     retractSure: 'Retirer et baisser la confiance',
     retractHint:
-      'Retirer comme faux supprime tous les signalements du compte sur cette adresse, et baisse sa confiance. Un retrait depuis la page À traiter ou celle de l’adresse ne change pas la confiance.',
+      'Retirer comme faux supprime les signalements du compte sur cette adresse. Sa confiance baisse. Dans À traiter et sur la page d’une adresse, la confiance ne change pas.',
     retractAll: 'Tout retirer comme faux',
     trust: 'Confiance',
     standing: 'Statut',

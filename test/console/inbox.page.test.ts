@@ -191,7 +191,7 @@ it('an account near the end of its votes has a card, with what vouching gives it
   assert.match(card!.text, /96 of 100 votes used/);
   assert.match(card!.text, /Vouch for this account 100 → 1000/);
   assert.deepEqual(card!.sent, [{ do: 'vouch', id: budget.id }]);
-  assert.match(card!.html, /href="\/admin\/reports\?reporter=nJ3x0cF8kq2W5yT7sQ1bVw"/);
+  assert.match(card!.html, /href="\/admin\/reports\?find=nJ3x0cF8kq2W5yT7sQ1bVw"/);
   assert.match(cardsOf('fr', { budgets: [budget] })[0]!.text, /96 votes utilisés sur 100/);
 });
 

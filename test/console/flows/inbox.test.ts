@@ -469,7 +469,7 @@ it('an operator vouches for an account on its page, and takes it back', async ()
   const carol = 'carol@example.org';
   const id = await people.register(carol);
   const standing = async () => (await server.cliJson('account', 'show', carol)).standing;
-  assert.match((await ada.get(`/admin/people/${id}`)).body, /Nobody vouches for it/);
+  assert.match((await ada.get(`/admin/people/${id}`)).body, /Nobody vouches for this account/);
   const done = await ada.post('/admin/people/change', { do: 'vouch', id });
   assert.equal(done.status, 303, done.body);
   assert.equal(await standing(), 'member');
