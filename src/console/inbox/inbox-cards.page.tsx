@@ -298,12 +298,7 @@ function Evidence({
   );
 }
 
-function reporter(
-  frame: PageFrame,
-  account: string,
-  email: string | undefined,
-  rank: Rank,
-): Html {
+function reporter(frame: PageFrame, account: string, email: string | undefined, rank: Rank): Html {
   return (
     <span>
       <Link class="mail" href={`/admin/people/${account}`}>
