@@ -22,10 +22,10 @@ import {
 import { rankBadge } from '../people/people.page.tsx';
 import { frameText } from '../words.ts';
 
-export interface ShownReport {
+interface ShownReport {
   readonly id: string;
   readonly address: string;
-  /** Of the address, as it is now. */
+  /** The score of the address at this moment. */
   readonly score: number;
   readonly account: string;
   readonly reportedAt: number;

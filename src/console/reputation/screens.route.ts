@@ -366,8 +366,8 @@ export const reportScreenEndpoints = {
   change: consoleChange('reports'),
 };
 
-/** Where a page of reports begins, by a cursor of the page before it or behind it; neither: the newest. */
-export interface ReportCursor {
+/** A page begins at a cursor that a page beside it gave; without one it is the first. */
+interface ReportCursor {
   readonly after?: string | undefined;
   readonly newer?: string | undefined;
 }
@@ -375,7 +375,7 @@ export interface ReportCursor {
 export interface ConsoleReports {
   /** Returns a page of all reports. `invalid_parameter` for a cursor that no page gave. */
   newest(at: ReportCursor, limit: number): Promise<Result<ReportPage>>;
-  /** Does the same for an address; undefined for what is none. */
+  /** Does the same for an address; undefined for any other text. */
   ofAddress(text: string, at: ReportCursor, limit: number): Promise<Result<ReportPage> | undefined>;
   /**
    * Does the same for an account. `unknown_account`
