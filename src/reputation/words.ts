@@ -322,7 +322,7 @@ const en = {
       reason: 'What should the operator know?',
       hint: 'The text is deleted after 90 days.',
       wrong: (min: number, max: number) => `Write ${min} to ${max} characters.`,
-      challengeWrong: 'Not right, or too late. Here is a new challenge.',
+      challengeWrong: 'Wrong or too late. Here is a new challenge.',
       submit: 'Request removal',
       full: 'Too many requests are waiting. Try again in a few days.',
       open: (day: string) =>
@@ -354,7 +354,7 @@ const en = {
       signIn: 'Sign in instead',
       anonymousHint:
         'Log lines help most. Only the operator reads your comment. It is deleted after 90 days.',
-      challengeWrong: 'Not right, or too late. Here is a new challenge.',
+      challengeWrong: 'Wrong or too late. Here is a new challenge.',
       submitAnonymous: 'Send the report',
       sent: 'Thank you. The operator will read it and decide whether it counts. If so, the address’s page will show it.',
       full: 'Too many reports are waiting. Try again in a few days.',

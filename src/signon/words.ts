@@ -22,7 +22,7 @@ const signonEn = {
     'This email address doesn’t work here. Use plain letters, digits and signs before the @, and a domain after it.',
   emailDomain: 'Addresses of this domain can’t register here. Ask the operator for an invitation.',
   passwordLength: 'A password has 8 to 256 characters.',
-  challengeWrong: 'Not right, or too late. Here is a new challenge.',
+  challengeWrong: 'Wrong or too late. Here is a new challenge.',
   register: {
     title: 'Create an account',
     lede: 'We send a link to your address. Open it, and the account is ready.',
@@ -100,11 +100,11 @@ const signonEn = {
   },
   verify: {
     title: 'Confirm your email address',
-    text: 'Press once more to confirm. Programs that check links open emails too.',
+    text: 'Press once more to confirm: mail scanners open links, too.',
     otherBrowser:
-      'You’re in another browser, so type the password you chose. Didn’t sign up? Close this page.',
+      'This is another browser, so type the password you chose when you signed up. Not you? Close this page.',
     otherBrowserPasskey:
-      'You’re in another browser, so use the passkey you made, or open the link there. Didn’t sign up? Close this page.',
+      'This is another browser, so use the passkey you made, or open the link in the first one. Not you? Close this page.',
     later: (time: string) =>
       `This link works from ${time} on, because many accounts were registered from one network. Keep the email and open it then.`,
     choose:
@@ -137,13 +137,13 @@ const signonEn = {
       'There were many sign-in attempts. Answer the challenge below with your password. Otherwise you get a link by email.',
     limitedKnown: 'There were many sign-in attempts. Type your password again, or ask for a link.',
     mailLink: 'Email me a link',
-    noScript: 'This browser runs no scripts. Ask for the link, or wait a little and try again.',
+    noScript: 'Scripts are off in this browser. Ask for the link, or try again later.',
     done: {
       verified: 'Your address is confirmed. You can now sign in.',
       reset: 'Your password is changed and all sessions have ended. Sign in with the new one.',
       unsaved:
         'Your session had ended, so nothing was saved yet. Sign in, and you come back to the form with what you typed.',
-      undone: 'Your session had ended, so nothing was saved. Sign in, and do it once more.',
+      undone: 'Your session had ended, so nothing was saved. Sign in and try again.',
       renewed:
         'This page’s session was renewed or has ended. If you just confirmed it’s you in another window, reload the page.',
     },
@@ -162,10 +162,10 @@ const signonEn = {
     code: 'Code',
     hint: 'Six digits from your authenticator app, or one of your backup codes.',
     trust: 'Trust this browser for 30 days',
-    trustHint: 'Your password alone is then enough here. Only for your own device.',
+    trustHint: 'For your own device only: here, your password alone is then enough.',
     submit: 'Continue',
     startAgain: 'Start again',
-    over: 'The second step took over ten minutes, or was done already. Sign in again.',
+    over: 'The second step took more than ten minutes, or was already done. Sign in again.',
   },
   recover: {
     title: 'Forgot your password?',
@@ -188,7 +188,7 @@ const signonEn = {
   pageAgain: 'Reload the page',
   gone: {
     title: 'It’s no longer there',
-    text: 'It was removed before, perhaps in another tab. Nothing was changed now.',
+    text: 'It had already been removed, perhaps in another tab. Nothing else was changed.',
   },
   unsaved: {
     kept: 'This is not saved yet: your session had ended, or you confirmed it’s you too long ago. What you typed is back in its form, except passwords and codes. Check it and send it again.',
@@ -196,7 +196,8 @@ const signonEn = {
   },
   /** The sentences by error code. */
   failures: {
-    form_expired: 'You signed in or out since, or the page was open too long. Nothing was changed.',
+    form_expired:
+      'You have signed in or out since then, or the page was open too long. Nothing was changed.',
     foreign_form:
       'Your browser says that this form came from another site. Nothing was changed. Open the page here and send the form from there.',
     cookies_required:
@@ -329,11 +330,11 @@ const signonFr: typeof signonEn = {
   },
   verify: {
     title: 'Confirmez votre adresse e-mail',
-    text: 'Un dernier clic pour confirmer : des programmes ouvrent aussi les liens des messages.',
+    text: 'Un dernier clic pour confirmer : les antivirus ouvrent aussi les liens des e-mails.',
     otherBrowser:
-      'Ce navigateur n’est pas celui de l’inscription : saisissez le mot de passe choisi. Ce n’était pas vous ? Fermez cette page.',
+      'C’est un autre navigateur : saisissez le mot de passe choisi à l’inscription. Ce n’était pas vous ? Fermez cette page.',
     otherBrowserPasskey:
-      'Ce navigateur n’est pas celui de l’inscription : utilisez la clé d’accès créée, ou ouvrez le lien là-bas. Ce n’était pas vous ? Fermez cette page.',
+      'C’est un autre navigateur : utilisez la clé d’accès créée, ou ouvrez le lien dans le premier. Ce n’était pas vous ? Fermez cette page.',
     later: (time) =>
       `Ce lien fonctionne à partir de ${time} : beaucoup de comptes ont été créés depuis un même réseau. Gardez l’e-mail et rouvrez le lien à ce moment-là.`,
     choose:
@@ -397,7 +398,7 @@ const signonFr: typeof signonEn = {
     code: 'Code',
     hint: 'Six chiffres de votre application d’authentification, ou l’un de vos codes de secours.',
     trust: 'Faire confiance à ce navigateur pendant 30 jours',
-    trustHint: 'Votre mot de passe y suffira alors. Seulement sur votre propre appareil.',
+    trustHint: 'Sur votre propre appareil seulement : le mot de passe y suffira.',
     submit: 'Continuer',
     startAgain: 'Recommencer',
     over: 'La seconde étape a pris plus de dix minutes, ou a déjà servi. Reconnectez-vous.',
@@ -422,7 +423,7 @@ const signonFr: typeof signonEn = {
   pageAgain: 'Recharger la page',
   gone: {
     title: 'Cet élément n’existe plus',
-    text: 'Il a déjà été supprimé, peut-être dans un autre onglet. Rien n’a changé à l’instant.',
+    text: 'Il a déjà été supprimé, peut-être dans un autre onglet. Rien d’autre n’a changé.',
   },
   unsaved: {
     kept: 'Ce n’est pas encore enregistré : la session était terminée, ou votre confirmation trop ancienne. Votre saisie est de nouveau dans le formulaire, sauf mots de passe et codes. Relisez-la et renvoyez-la.',

@@ -297,7 +297,7 @@ const en = {
       feed: {
         short: 'loads the blocklist',
         text: 'Loads the blocklist and keeps it current.',
-        note: 'The list holds every malicious address. Nothing on the allowlist is ever in it. No key is needed.',
+        note: 'It holds every malicious address, and none from the allowlist. No key is needed.',
       },
       gate: {
         short: 'asks about each visitor',
@@ -349,7 +349,7 @@ const en = {
       fail2ban: {
         short: 'reports each ban',
         text: 'Reports each banned address, with Debian’s own AbuseIPDB action.',
-        note: 'fail2ban sends reports only. It asks no questions, so it never slows a visitor down.',
+        note: 'fail2ban only reports. It never asks, so it never slows a visitor down.',
       },
       script: {
         heading: 'Report from any script',
@@ -411,7 +411,7 @@ const en = {
     },
     values: {
       title: 'Enter your values',
-      text: 'The text below follows your values.',
+      text: 'The files below change as you type.',
       fields: {
         domain: { label: 'Domain', hint: 'as visitors type it' },
         demoDomain: { label: 'Domain', hint: 'such as shop.example.com or localhost:3000' },
@@ -438,9 +438,9 @@ const en = {
       makeFolder: ['Create its folder', 'The list is stored there.'],
       saveRules: ['Save these rules', 'They drop packets from listed addresses.'],
       saveServerBlock: ['Save this file', 'It replaces this site’s part of the configuration.'],
-      saveFile: ['Save this file', 'The path is above the text.'],
+      saveFile: ['Save this file', 'Its path is shown with it.'],
       saveCode: ['Save this file', 'Save it beside your site’s code.'],
-      addLines: ['Add these lines', 'The file is named above the text.'],
+      addLines: ['Add these lines', 'The name of the file is shown with them.'],
       load: ['Load the list', 'It also checks for a new list every ten minutes.'],
       fetch: ['Fetch the list', 'It is stored in the folder you made.'],
       trust: ['Trust your proxy', 'Add this to the settings, then restart Portcullis.'],
@@ -455,12 +455,12 @@ const en = {
         'Firewall › Rules › WAN: action “Block”, source the alias. Save, then apply.',
       ],
       mikrotik: ['Paste into the router', 'It fetches the list now and every hour.'],
-      askDns: ['Ask once', 'An answer such as 127.0.0.4 means that it works.'],
+      askDns: ['Ask once', 'An answer such as 127.0.0.4 means it works.'],
       saveZone: ['Tell your resolver', 'unbound then knows where to ask for the zone.'],
       restartResolver: ['Restart the resolver', 'Restart happens only if the test passes.'],
       setKey: ['Set your key', 'Each request carries it.'],
-      setKeyPhp: ['Give PHP your key', 'Take the one that fits, then reload the server.'],
-      ask: ['Ask once', 'The answer shows that key and address work.'],
+      setKeyPhp: ['Give PHP your key', 'Use the one that fits your server, then reload it.'],
+      ask: ['Ask once', 'An answer means that your key works.'],
       askCode: ['Ask once', 'It prints the verdict. There is none if the key or address is wrong.'],
       report: ['Report an address', 'Replace 127.0.0.1, a test address that is not stored.'],
       makeAction: ['Create the action', 'It copies Debian’s action, with this server’s address.'],
@@ -496,7 +496,7 @@ const en = {
         'Tick “Addresses”, and your forms. Saving asks this server whether your keys work.',
       ],
     },
-    siteKeyMade: ['You have a site key', 'It stands in the texts below.'],
+    siteKeyMade: ['You have a site key', 'It is already filled in below.'],
     trusted: '127.0.0.1 is trusted already. Nothing to do.',
     trustDemo: 'Stop the demo with Ctrl-C, and start it with this setting.',
     openLink: (domain: string) => `Open ${domain}`,
@@ -574,7 +574,7 @@ const en = {
         },
         loopback: {
           title: (about: string) => `So far only this machine itself visited: ${about}.`,
-          text: 'For a try with curl here that is right: visitors from outside come with their own address. If one of them just came, the proxy sends its own address: set X-Forwarded-For, or real_ip behind another proxy.',
+          text: 'Trying it from this machine? Then all is well: visitors from outside bring their own address. If one of them just came, the proxy sent its own: set X-Forwarded-For, or real_ip behind another proxy.',
         },
         private: {
           title: (about: string) => `A visitor arrived as ${about}, a private address.`,
@@ -609,12 +609,12 @@ const en = {
           text: 'Answered 403. Use a key for mail servers, copied whole.',
         },
         unknown: {
-          title: () => 'A request came from your network without a key of this server.',
-          text: 'Copy a key of yours into the tool.',
+          title: () => 'A request from your network had no valid key.',
+          text: 'Copy one of your keys into the tool.',
         },
         unknownElsewhere: {
-          title: () => 'A request came from elsewhere without a key of this server.',
-          text: 'If it was yours, copy a key of yours into the tool.',
+          title: () => 'A request from elsewhere had no valid key.',
+          text: 'If it was yours, copy one of your keys into the tool.',
         },
         parameter: {
           title: (about: string) => `A request was not understood: ${about}.`,
@@ -1015,7 +1015,7 @@ const fr: Words = {
       feed: {
         short: 'charge la liste',
         text: 'Charge la liste de blocage et la tient à jour.',
-        note: 'La liste contient chaque adresse malveillante. Rien de la liste blanche n’y figure. Aucune clé n’est nécessaire.',
+        note: 'Elle contient toutes les adresses malveillantes, aucune de la liste blanche. Il ne faut pas de clé.',
       },
       gate: {
         short: 'vérifie chaque visiteur',
@@ -1067,7 +1067,7 @@ const fr: Words = {
       fail2ban: {
         short: 'signale les bannis',
         text: 'Signale chaque adresse bannie, avec l’action AbuseIPDB de Debian.',
-        note: 'fail2ban n’envoie que des signalements. Il ne ralentit jamais un visiteur.',
+        note: 'fail2ban ne fait que signaler. Il ne ralentit jamais un visiteur.',
       },
       script: {
         title: 'Script',
@@ -1137,7 +1137,7 @@ const fr: Words = {
     },
     values: {
       title: 'Saisissez vos valeurs',
-      text: 'Le texte ci-dessous suit vos valeurs.',
+      text: 'Les fichiers ci-dessous suivent votre saisie.',
       fields: {
         domain: { label: 'Domaine', hint: 'comme le tapent les visiteurs' },
         demoDomain: { label: 'Domaine', hint: 'par exemple shop.example.com ou localhost:3000' },
@@ -1167,9 +1167,9 @@ const fr: Words = {
         'Enregistrez ce fichier',
         'Il remplace la partie de ce site dans la configuration.',
       ],
-      saveFile: ['Enregistrez ce fichier', 'Son emplacement est au-dessus du texte.'],
+      saveFile: ['Enregistrez ce fichier', 'Son emplacement est indiqué.'],
       saveCode: ['Enregistrez ce fichier', 'Enregistrez-le à côté du code de votre site.'],
-      addLines: ['Ajoutez ces lignes', 'Dans le fichier nommé au-dessus du texte.'],
+      addLines: ['Ajoutez ces lignes', 'Le nom du fichier est indiqué.'],
       load: ['Chargez la liste', 'Une nouvelle version est recherchée toutes les dix minutes.'],
       fetch: ['Récupérez la liste', 'Elle est rangée dans le dossier créé.'],
       trust: ['Déclarez votre proxy', 'Ajoutez ceci aux réglages, puis redémarrez Portcullis.'],
@@ -1193,9 +1193,9 @@ const fr: Words = {
       setKey: ['Indiquez votre clé', 'Chaque requête la transmet.'],
       setKeyPhp: [
         'Donnez votre clé à PHP',
-        'Prenez celui qui convient, puis rechargez le serveur.',
+        'Choisissez ce qui convient à votre serveur, puis rechargez-le.',
       ],
-      ask: ['Interrogez une fois', 'La réponse montre que clé et adresse sont justes.'],
+      ask: ['Interrogez une fois', 'Une réponse prouve que votre clé fonctionne.'],
       askCode: [
         'Interrogez une fois',
         'Le verdict s’affiche. Il manque si la clé ou l’adresse est fausse.',
@@ -1237,7 +1237,7 @@ const fr: Words = {
         'Cochez « Adresses » et vos formulaires. L’enregistrement vérifie vos clés auprès de ce serveur.',
       ],
     },
-    siteKeyMade: ['Vous avez une clé de site', 'Elle figure dans les textes ci-dessous.'],
+    siteKeyMade: ['Vous avez une clé de site', 'Elle est déjà renseignée ci-dessous.'],
     trusted: '127.0.0.1 est déjà un proxy de confiance. Rien à faire.',
     trustDemo: 'Arrêtez la démonstration avec Ctrl-C, et relancez-la avec ce réglage.',
     openLink: (domain: string) => `Ouvrir ${domain}`,
@@ -1323,7 +1323,7 @@ const fr: Words = {
         },
         loopback: {
           title: (about: string) => `Seule cette machine est venue jusqu’ici : ${about}.`,
-          text: 'Pour un essai avec curl ici, c’est normal : les visiteurs du dehors ont leur propre adresse. Si l’un d’eux vient de passer, le proxy envoie la sienne : définissez X-Forwarded-For, ou real_ip derrière un autre proxy.',
+          text: 'Un essai depuis cette machine ? Alors tout va bien : un visiteur du dehors a sa propre adresse. S’il vient d’en passer un, le proxy a envoyé la sienne : définissez X-Forwarded-For, ou real_ip derrière un autre proxy.',
         },
         private: {
           title: (about: string) => `Un visiteur arrive avec ${about}, une adresse privée.`,
@@ -1358,11 +1358,11 @@ const fr: Words = {
           text: 'Réponse 403. Prenez une clé pour serveur de messagerie, copiée en entier.',
         },
         unknown: {
-          title: () => 'Une requête de votre réseau ne portait aucune clé de ce serveur.',
+          title: () => 'Une requête de votre réseau n’avait pas de clé valable.',
           text: 'Copiez une de vos clés dans l’outil.',
         },
         unknownElsewhere: {
-          title: () => 'Une requête venue d’ailleurs ne portait aucune clé de ce serveur.',
+          title: () => 'Une requête venue d’ailleurs n’avait pas de clé valable.',
           text: 'Si elle venait de vous, copiez une de vos clés dans l’outil.',
         },
         parameter: {

@@ -13,7 +13,7 @@ const en = {
     lede: (host: string) => `Then you go on to ${host}.`,
     thisSite: 'this site',
     submit: (host: string) => `Continue to ${host}`,
-    wrong: 'Not right, or too late. Here is a new challenge.',
+    wrong: 'Wrong or too late. Here is a new challenge.',
     whyTitle: 'Why am I asked?',
     why: 'Abuse came from networks like yours.',
     cookie: 'Once you pass, this site sets a cookie for a day at most.',

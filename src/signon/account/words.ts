@@ -236,7 +236,7 @@ export const accountEn = {
     lede: 'How you sign in, and where you are signed in.',
     dueTitle: 'Add a passkey or a second factor',
     dueText:
-      'You need a passkey or an authenticator app to go on. Set one up below, and you continue where you were going.',
+      'You need a passkey or an authenticator app to go on. Set one up below, and you pick up where you left off.',
     freshNeeded: 'Confirm it’s you before you see or change these.',
     freshButton: 'Confirm it’s me',
     passwordTitle: 'Password',
@@ -930,7 +930,8 @@ export const automationEn = {
     text: 'We send a signed POST when a score reaches the threshold, and when it falls below.',
     docs: 'How to verify it',
     url: 'Address of your server',
-    urlHint: 'https, reachable from the Internet. Redirects are not followed.',
+    urlHint:
+      'An https address that the Internet reaches; http works, too. Redirects are not followed.',
     watches: 'Watched addresses',
     watchesHint:
       'Up to 20 addresses and networks, separated by spaces. IPv4 networks can be as large as /16, IPv6 as large as /32. The highest score in a network counts.',
@@ -1037,7 +1038,8 @@ export const automationFr: AutomationCatalogue = {
     text: 'Nous envoyons un POST signé quand un score atteint le seuil, puis quand il redescend.',
     docs: 'Comment le vérifier',
     url: 'Adresse de votre serveur',
-    urlHint: 'https, joignable depuis Internet. Les redirections ne sont pas suivies.',
+    urlHint:
+      'Une adresse https joignable depuis Internet ; http fonctionne aussi. Les redirections ne sont pas suivies.',
     watches: 'Adresses surveillées',
     watchesHint:
       'Jusqu’à 20 adresses et réseaux, séparés par des espaces ; réseaux IPv4 de /16 au plus, IPv6 de /32 au plus. Pour un réseau, le score le plus haut compte.',

@@ -19,7 +19,7 @@ function lowerFirst(name: string): string {
 export const consentEn = {
   title: (client: string) => `Sign in to ${client}`,
   heading: 'asks for your profile',
-  lede: 'Choose what it gets. Change your mind at any time.',
+  lede: 'You choose, and can change your mind at any time.',
   callsItself: 'It calls itself',
   unchecked: 'Nobody checked that name: trust the domain.',
   signedInAs: 'Signed in as',
@@ -44,7 +44,7 @@ export const consentEn = {
     rest: 'The rest is set as you left it.',
     review: 'You decided before; the site asks you to review it.',
   },
-  scopesTitle: 'What it will read',
+  scopesTitle: 'What it gets',
   isNew: 'New',
   isChanged: 'Changed',
   changedMeanwhile:
@@ -158,7 +158,7 @@ const listFr = new Intl.ListFormat('fr-FR');
 export const consentFr: ConsentCatalogue = {
   title: (client) => `Connexion à ${client}`,
   heading: 'demande l’accès à votre profil',
-  lede: 'Choisissez ce qu’il reçoit. Vous pourrez changer d’avis.',
+  lede: 'Vous choisissez, et pourrez changer d’avis.',
   callsItself: 'Il se donne le nom de',
   unchecked: 'Personne ne l’a vérifié : fiez-vous au domaine.',
   signedInAs: 'Connecté en tant que',
@@ -181,7 +181,7 @@ export const consentFr: ConsentCatalogue = {
     rest: 'Le reste est réglé comme vous l’aviez laissé.',
     review: 'Vous avez déjà décidé ; le site vous demande d’y revenir.',
   },
-  scopesTitle: 'Ce qu’il pourra lire',
+  scopesTitle: 'Ce qu’il reçoit',
   isNew: 'Nouveau',
   isChanged: 'Modifié',
   changedMeanwhile:

@@ -47,7 +47,7 @@ export const shelves = {
 } as const;
 export const shelfNames = Object.keys(shelves) as (keyof typeof shelves)[];
 /** Most people look for these. */
-export const popularNames = ['nginx', 'wordpress', 'fail2ban', 'nftables', 'sign-in-php'] as const;
+export const popularNames = ['nginx', 'wordpress', 'fail2ban', 'sign-in-php'] as const;
 
 /** A reader may choose these on a screen; the choices fill in the steps. */
 export const choiceNames = ['domain', 'app', 'challenge', 'block', 'score', 'family'] as const;

@@ -101,7 +101,7 @@ it('a report takes the work in place of the picture, once', async () => {
   assert.equal(failed.status, 422);
   assert.match(failed.body, /knocked at the gate/, 'all that was typed is kept');
   assert.match(failed.body, /captcha_token"[^>]*><div class="challenge-panel">/);
-  assert.match(failed.body, /Not right, or too late/, 'no word was typed');
+  assert.match(failed.body, /Wrong or too late/, 'no word was typed');
   const sent = await report(captcha_work);
   assert.equal(sent.status, 200, sent.body.slice(0, 300));
   assert.equal((await report(captcha_work)).status, 422, 'used');
@@ -134,7 +134,7 @@ it('the gate takes it too, under the host of the site', async () => {
   assert.ok(passed.headers['set-cookie']);
   const used = await answer(work);
   assert.equal(used.status, 403);
-  assert.match(used.body, /Not right, or too late/);
+  assert.match(used.body, /Wrong or too late/);
 });
 
 it('at a malicious address a sign-in asks strangers for a picture, and its owner’s browser for work or nothing', async () => {
@@ -177,7 +177,7 @@ it('at a malicious address a sign-in asks strangers for a picture, and its owner
   assert.match(known.body, /data-level="silent"/);
   assert.doesNotMatch(known.body, /captcha_token|captcha-image/);
   const unscripted = await away.submit(known, '/signin', { ...fields, captcha_work: '' });
-  assert.doesNotMatch(unscripted.body, /Not right, or too late/, 'nothing was answered');
+  assert.doesNotMatch(unscripted.body, /Wrong or too late/, 'nothing was answered');
   const again = await away.submit(known, '/signin', { ...fields, captcha_work: 'x' });
   assert.doesNotMatch(again.body, /captcha-image/, 'work that fails opens no picture');
   const right = { email, password, captcha_work: await work() };
