@@ -450,7 +450,7 @@ const fr: typeof en = {
     'Force brute',
     'Robot web malveillant',
     'Hôte compromis',
-    'Attaque d’application web',
+    'Attaque contre une application web',
     'SSH',
     'Objet connecté visé',
   ],

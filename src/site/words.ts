@@ -706,7 +706,6 @@ const en = {
     apiTitle: 'Check from your code',
     apiText: 'AbuseIPDB clients work here: change the URL and the key.',
     apiAnswer: 'Part of the answer',
-    apiReports: 'In the answer, totalReports also counts the lists that hold the address.',
     scoreTitle: 'What a score means',
   },
 };
@@ -1456,7 +1455,6 @@ const fr: Words = {
     apiTitle: 'Interroger depuis votre code',
     apiText: 'Les clients d’AbuseIPDB fonctionnent ici : changez l’URL et la clé.',
     apiAnswer: 'Extrait de la réponse',
-    apiReports: 'Dans la réponse, totalReports compte aussi les listes qui contiennent l’adresse.',
     scoreTitle: 'Ce que signifie un score',
   },
 };

@@ -34,7 +34,7 @@ const home = {
     { value: '1,048,576', label: 'addresses and networks known' },
     { value: '13', label: 'of them malicious' },
     { value: '0', label: 'reports in 24 hours' },
-    { value: '2,140.5', label: 'checks a second' },
+    { value: '2,140', label: 'checks in 24 hours' },
     { value: '3', label: 'lists loaded' },
   ],
   arrivals: [{ address: '198.51.100.23', score: 61 }],

@@ -29,7 +29,7 @@ export interface RadarFigures {
   readonly reports: ReportCounts;
   /** Undefined in the first moments of a server. */
   entries(): EntryBands | undefined;
-  /** Up to the last full minute. */
+  /** The last day, up to the last full minute. */
   minutes(): readonly { readonly checks: number; readonly p99: number | undefined }[];
 }
 
@@ -53,12 +53,12 @@ export function radarNumbers(
   const { bands, knownGood } = figures.entries() ?? {};
   const known = (value: number | undefined) => (value === undefined ? notYet : number(value));
   const size = index.size();
-  const minute = figures.minutes().at(-1);
+  const minutes = figures.minutes();
+  const checks = minutes.reduce((sum, minute) => sum + minute.checks, 0);
   const lists = loadedLists(sources);
   const newest = Math.max(0, ...lists.map(({ refreshedAtMs }) => refreshedAtMs));
   const v6 = ofIpv4 === undefined ? undefined : Math.max(0, size - ofIpv4);
   const reports = figures.reports.sum('quarter', now).reports;
-  const checks = Math.round(((minute?.checks ?? 0) / 60) * 10) / 10;
   return [
     { value: number(size), label: words.known, note: words.knownNote(known(v6), known(knownGood)) },
     {
@@ -74,7 +74,7 @@ export function radarNumbers(
     {
       value: number(checks),
       label: words.checks(checks),
-      note: words.checksNote(number(minute?.checks ?? 0)),
+      note: words.checksNote(number(minutes.at(-1)?.checks ?? 0)),
     },
     {
       value: number(lists.length),
@@ -277,13 +277,14 @@ function firstReport(period: CountPeriod, text: Translations): Html {
 
 function ranking(
   title: string,
+  period: CountPeriod,
   rows: readonly { readonly name: Html; readonly count: number }[],
   text: Translations,
   frame: PageFrame,
 ): Html {
   const { number } = formatFor(frame.language);
   return (
-    <Card title={title}>
+    <Card title={title} aside={<span class="card-aside">{text.radar.curve.periods[period]}</span>}>
       {rows.length === 0 ? (
         <EmptyState icon="flag" text={text.radar.noReports} />
       ) : (
@@ -295,7 +296,7 @@ function ranking(
   );
 }
 
-function rankings({ sum }: RadarPageData, text: Translations, frame: PageFrame): Html {
+function rankings({ sum, period }: RadarPageData, text: Translations, frame: PageFrame): Html {
   const { unknown, networks, countries, categories } = text.radar;
   const { country } = formatFor(frame.language);
   const top = (trait: 'network' | 'country' | 'category', nameOf: (name: string) => Html) =>
@@ -307,6 +308,7 @@ function rankings({ sum }: RadarPageData, text: Translations, frame: PageFrame):
     <>
       {ranking(
         networks,
+        period,
         top('network', (name) =>
           name === '' || name === unknownProvider ? unknown : <bdi>{name}</bdi>,
         ),
@@ -315,12 +317,14 @@ function rankings({ sum }: RadarPageData, text: Translations, frame: PageFrame):
       )}
       {ranking(
         countries,
+        period,
         top('country', (code) => country(code) ?? unknown),
         text,
         frame,
       )}
       {ranking(
         categories,
+        period,
         top('category', (number) => text.categories[Number(number) - 1] ?? number),
         text,
         frame,
@@ -344,14 +348,16 @@ function worstCard({ map }: RadarPageData, text: Translations, frame: PageFrame)
             .slice(0, rowsMax)
             .map(({ network, href, counts: [, suspects = 0, malicious = 0] }) => ({
               name: (
-                <Link class="mono" href={href}>
-                  {network}
-                </Link>
+                <>
+                  <Link class="mono" href={href}>
+                    {network}
+                  </Link>{' '}
+                  {suspects > 0 && <span class="fact-note">{suspect(number(suspects))}</span>}
+                </>
               ),
               value: malicious,
               formatted: number(malicious),
               band: 'malicious',
-              note: suspects > 0 ? suspect(number(suspects)) : undefined,
             }))}
         />
       )}
@@ -359,26 +365,30 @@ function worstCard({ map }: RadarPageData, text: Translations, frame: PageFrame)
   );
 }
 
-/** The card leaves out what the operator allows, and groups of networks. */
+/** The card leaves out what the operator allows, and groups of networks; kinds of one name are one row. */
 function listsCard(data: RadarPageData, text: Translations, frame: PageFrame): Html {
   const { title, note, none, kinds } = text.radar.lists;
   const { near } = formatFor(frame.language);
-  const lists = data.lists.flatMap((list) => {
+  const lists = new Map<string, { readonly kinds: string[]; readonly at: number }>();
+  for (const list of data.lists) {
     const kind = list.list === 'seed' || list.list === 'anon' ? kinds[list.list] : undefined;
-    return kind === undefined || groupOfList(list) !== undefined ? [] : [{ list, kind }];
-  });
+    if (kind === undefined || groupOfList(list) !== undefined) continue;
+    const named = lists.get(list.source);
+    if (named === undefined) lists.set(list.source, { kinds: [kind], at: list.refreshedAtMs });
+    else named.kinds.push(kind);
+  }
   return (
     <Card title={title} aside={<span class="card-aside">{note}</span>}>
-      {lists.length === 0 ? (
+      {lists.size === 0 ? (
         <EmptyState icon="list" text={none} />
       ) : (
         <ul class="shares">
-          {lists.slice(0, rowsMax).map(({ list, kind }) => (
+          {[...lists].slice(0, rowsMax).map(([name, one]) => (
             <li>
               <span class="shares-name">
-                <bdi>{list.source}</bdi> <span class="fact-note">{kind}</span>
+                <bdi>{name}</bdi> <span class="fact-note">{one.kinds.join(', ')}</span>
               </span>
-              <span class="card-aside">{near(list.refreshedAtMs, data.now)}</span>
+              <span class="card-aside">{near(one.at, data.now)}</span>
             </li>
           ))}
         </ul>
@@ -577,7 +587,9 @@ function legend(frame: PageFrame): Html {
     <ul class="radar-legend">
       {mapLevels.map((level) => (
         <li>
-          <span class={`radar-swatch is-${level}`} />
+          {['', ' is-some', ' is-many'].map((shade) => (
+            <span class={`radar-swatch is-${level}${shade}`} />
+          ))}{' '}
           {words.legend[level]}
         </li>
       ))}

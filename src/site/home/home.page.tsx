@@ -97,12 +97,14 @@ function radarStrip(
         <Link href={href}>{link}</Link>
       </div>
       <dl>
-        {numbers.map(({ value, label }) => (
-          <div>
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
+        {numbers
+          .filter(({ value }) => value !== '0')
+          .map(({ value, label }) => (
+            <div>
+              <dt>{label}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
       </dl>
     </section>
   );
@@ -150,7 +152,6 @@ function oneLineAway(
           <div class="section-intro">
             <h2>{text.home.apiTitle}</h2>
             <p>{text.home.apiText}</p>
-            <p>{text.home.apiReports}</p>
           </div>
           <CodeBlock id="curl-line" title="curl" code={curlLine(secureUrl, address)} text={text} />
         </div>

@@ -164,7 +164,7 @@ export type Translations = typeof en;
 export const fr: Translations = {
   site: {
     name: 'Portcullis',
-    tagline: 'Réputation IP et connexion',
+    tagline: 'Réputation IP et connexion, chez vous',
     runsOn: 'Réputation d’IP et connexion, avec Portcullis',
     skip: 'Aller au contenu',
     navigation: 'Principale',

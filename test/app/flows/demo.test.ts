@@ -216,6 +216,8 @@ describe('demo', () => {
     for (const [name, value] of Object.entries(answer.data))
       assert.equal(value, checked[name], name);
     assert.equal(Object.keys(answer.data).length, 4);
+    // Nothing was reported yet: a nought is no figure to show here, and a footnote is none either.
+    assert.doesNotMatch(body, /<dd>0<|totalReports also/);
     const list = /<ul class="arrivals">(.*?)<\/ul>/s.exec(body)![1]!;
     const pairs = [...list.matchAll(/<span class="mono">([^<]+)<\/span>\s*<strong[^>]*>(\d+)</g)];
     assert.equal(pairs.length, 3);
