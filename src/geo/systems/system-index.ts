@@ -177,7 +177,8 @@ export function openSystemIndex(shared: SharedArrayBuffer) {
         const { width, numbers, order, first, last } = rowsOf[family];
         const wide = (words: Uint32Array, row: number) => {
           const all = new Uint32Array(4);
-          all.set(words.subarray(row * width, (row + 1) * width));
+          // Views of shared memory cost more than all else here.
+          for (let i = 0; i < width; i++) all[i] = words[row * width + i]!;
           return all;
         };
         const from = lowest(order.length, (i) => numbers[order[i]!]! >= number);

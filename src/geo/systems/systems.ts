@@ -18,7 +18,7 @@ export type Systems = ReturnType<typeof openSystems>;
 /** Questions that wait for the index. */
 const waitingMax = 1_000;
 /** A question that waits longer is refused: the index is there for the next one. */
-const patienceMs = 9_000;
+const patienceMs = 3_000;
 /** The start has other work first, and a server that ends soon needs no index. */
 const prepareAfterMs = 10_000;
 /** A file that can't be read is tried again after that. */
