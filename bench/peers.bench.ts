@@ -11,7 +11,7 @@ import { systemClock } from '../src/core/clock.ts';
 import { createLog } from '../src/core/log.ts';
 import { hourMs, minuteMs } from '../src/core/time.ts';
 import { createPeerPoller } from '../src/reputation/federation/subscribe/module.ts';
-import { addPeer, listPeers } from '../src/reputation/federation/subscribe/peers.ts';
+import { listPeers, storePeer } from '../src/reputation/federation/subscribe/peers.ts';
 import { openLmdbStore } from '../src/storage/lmdb/store.ts';
 import { manualClock, seededRandom } from '../test/support/seeded.ts';
 import { metric, startTestServer, type TestServer, within } from '../test/support/server/server.ts';
@@ -198,7 +198,7 @@ async function measure({ rows, heads }: Size, isWatched = false): Promise<Measur
       signer: async () => undefined,
     });
     const terms = { weight: 4, owner: '', isOwn: false, budget: 0, addedAt: 1 };
-    await addPeer(store, { url: from.url, key: from.line, ...terms }, () => []);
+    await storePeer(store, { url: from.url, key: from.line, ...terms }, () => []);
     async function poll(): Promise<void> {
       await poller.poll();
       await poller.idle();

@@ -137,7 +137,7 @@ const countsPage = entryPages + 65_536;
 /** Behind the pages of the counts of reports, with room for more of them. */
 export const signInsPage = countsPage + 1_024;
 /** Behind the pages of the counts of sign-ins, with room for more of them. */
-export const peersPage = signInsPage + 1_024;
+export const firstPeerPage = signInsPage + 1_024;
 const nowhere: Geolocate = () => ({ country: unknownCountry, network: unknownProvider });
 
 export function createCounting(options: {

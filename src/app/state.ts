@@ -63,7 +63,7 @@ import {
   type Maintenance,
 } from '../storage/maintenance.ts';
 import type { Store, StoreEvent } from '../storage/store.ts';
-import { createCounting, peersPage } from './counting.ts';
+import { createCounting, firstPeerPage } from './counting.ts';
 import { createStateDigest, digestTables } from './digest.ts';
 
 /** Keys of an account that work at one time. */
@@ -111,10 +111,10 @@ export interface StateOptions {
   readonly isStoreLost?: () => boolean;
 }
 
-type Parts = ReturnType<typeof createParts>;
+type StateParts = ReturnType<typeof createParts>;
 
 /** The parts of the state with what the store knows of them, from a snapshot when there is one. */
-async function loadParts(options: StateOptions): Promise<Parts> {
+async function loadParts(options: StateOptions): Promise<StateParts> {
   const { store, log, snapshotPath: path } = options;
   const entriesMax = options.entriesMax ?? capacities.entries;
   const sequence = await readCheckpointSeq(store);
@@ -130,7 +130,7 @@ async function loadedParts(
   options: StateOptions,
   entriesMax: number,
   snapshot: SnapshotParts | undefined,
-): Promise<Parts> {
+): Promise<StateParts> {
   const parts = restored(options, entriesMax, snapshot) ?? createParts(options, entriesMax);
   try {
     await parts.projection.load();
@@ -152,7 +152,7 @@ function restored(
   options: StateOptions,
   entriesMax: number,
   snapshot: SnapshotParts | undefined,
-): Parts | undefined {
+): StateParts | undefined {
   if (snapshot === undefined) return undefined;
   const parts = createParts(options, entriesMax, snapshot.index);
   const { entries, projection } = parts;
@@ -192,7 +192,7 @@ function createParts(
         touchHeader();
         notifyPeersChanged();
       },
-      budget: (peer) => touchPage(peersPage + peer - 1),
+      budget: (peer) => touchPage(firstPeerPage + peer - 1),
     },
     isDigested: isShared,
   });
@@ -218,7 +218,7 @@ function createParts(
       ...[entries, accountsInMemory, counting.counts, counting.signIns].map(
         ({ section }) => section,
       ),
-      entries.peers.section(peersPage),
+      entries.peers.section(firstPeerPage),
     ],
     header: headerOf({ sources, accountsInMemory, refusals, policy, peers: entries.peers }),
   });

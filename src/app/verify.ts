@@ -33,7 +33,7 @@ import {
   type HistoryStep,
   rebuildList,
 } from '../reputation/blocklists/builder/history.ts';
-import { compareRows, ROW, type Rows } from '../reputation/blocklists/builder/rows.ts';
+import { compareFeedRows, FEED_ROW, type Rows } from '../reputation/blocklists/builder/rows.ts';
 import { entryScore, halfLivesAt } from '../reputation/check/score.ts';
 import { isGroup } from '../reputation/ranges/operator-ranges.ts';
 import { refusalKinds } from '../reputation/reports/refusals.ts';
@@ -138,7 +138,7 @@ async function verifyFeeds(check: {
   const isBehind = last !== undefined && last.at > head.version;
   const now = await listNow(index, isBehind ? last.at : head.version);
   if (sameRows(list, now)) return;
-  const counts = `${list.length / ROW} entries, the index gives ${now.length / ROW}`;
+  const counts = `${list.length / FEED_ROW} entries, the index gives ${now.length / FEED_ROW}`;
   // A server publishes what changed some time later.
   const takenBack = await store.get(feedsBehindKey());
   const isOther = takenBack !== undefined && Buffer.compare(takenBack.value, row.value) === 0;
@@ -211,7 +211,8 @@ async function listNow(index: IndexView, builtAtMs: number): Promise<Rows> {
 
 function sameRows(a: Rows, b: Rows): boolean {
   if (a.length !== b.length) return false;
-  for (let at = 0; at < a.length; at += ROW) if (compareRows(a, at, b, at) !== 0) return false;
+  for (let at = 0; at < a.length; at += FEED_ROW)
+    if (compareFeedRows(a, at, b, at) !== 0) return false;
   return true;
 }
 
@@ -545,7 +546,7 @@ function verifySnapshot({ findings, snapshotPath }: StateCheck, state: State): v
   compare(findings, state.index, found.value.index, 'index.snapshot', factsOfAll);
 }
 
-type Facts = (index: IndexView, entry: number) => string;
+type FactsOfEntry = (index: IndexView, entry: number) => string;
 
 /** Returns facts that no scoring rule touches: rules change between versions, the journal stays. */
 function factsOfJournal(index: IndexView, entry: number): string {
@@ -567,7 +568,7 @@ function compare(
   own: IndexView,
   other: IndexView,
   name: string,
-  facts: Facts,
+  facts: FactsOfEntry,
 ): void {
   if (own.size() !== other.size()) {
     findings.add(name, `the projection has ${own.size()} entries, ${name} ${other.size()}`);

@@ -18,7 +18,7 @@ import { fail, ok, type Result } from '../core/result.ts';
 import { isLoopback } from '../ip/loopback.ts';
 import { createAudit } from '../operations/audit.ts';
 import { operatorName } from '../operations/client.ts';
-import { makeDataDir, settings, withWorkspace } from '../operations/workspace.ts';
+import { makeDataDir, readSettings, withWorkspace } from '../operations/workspace.ts';
 import { withNewPasswords } from '../signon/people/operations.ts';
 import { createOperator } from '../signon/people/operator.ts';
 import { claimDataDir } from '../storage/lmdb/claim.ts';
@@ -39,7 +39,7 @@ const passwordBytes = 18;
 /** Makes the first account: an operator with a password that is drawn. @returns the password */
 async function makeOperator(fileText: string, email: string): Promise<string> {
   takeSettings(fileText);
-  const config = settings();
+  const config = readSettings();
   makeDataDir(config);
   const { release } = claimDataDir(config.dataDir, 'init');
   try {

@@ -22,7 +22,7 @@ import { collectAlone } from '../core/threads.ts';
 import { loadNative } from '../http/native.ts';
 import { isProxied } from '../http/request/client-ip.ts';
 import { startServer } from '../main.ts';
-import { checkMasterKey, makeDataDir, settings } from '../operations/workspace.ts';
+import { checkMasterKey, makeDataDir, readSettings } from '../operations/workspace.ts';
 import { openList } from '../reputation/lists/import/open-list.ts';
 import { collectRows, type ListFormatName, parseList } from '../reputation/lists/import/parse.ts';
 import type { ServiceName } from '../reputation/lists/import/rows.ts';
@@ -142,7 +142,7 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
   for (const stream of [process.stdout, process.stderr]) {
     stream.removeAllListeners('error').on('error', () => {});
   }
-  const config = settings();
+  const config = readSettings();
   // The start ends here, before anything is written, if it does not load.
   loadNative(config.webServerSha256);
   const faults = checkExposure(config, options.insecure);

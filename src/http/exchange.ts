@@ -226,7 +226,7 @@ export class Exchange implements Caller {
 
 /** Head and body as bytes. The library ends the status text with a line end: the body's last two, or the head's. */
 function wholeAnswer(head: Head, body: Body): Uint8Array {
-  const bytes = bytesOf(body);
+  const bytes = bodyBytesOf(body);
   const fields = `\r\nConnection: close\r\nContent-Length: ${bytes.length + 2}\r\n\r\n`;
   return Buffer.concat([Buffer.from(head + fields), bytes]);
 }
@@ -271,7 +271,7 @@ function wholeIfSmall(body: Body, bytesMax: number): Body {
   return isList(body) && byteLengthOf(body) <= bytesMax ? Buffer.concat(body) : body;
 }
 
-export function bytesOf(body: Body): Buffer {
+export function bodyBytesOf(body: Body): Buffer {
   return isList(body) ? Buffer.concat(body) : Buffer.from(body);
 }
 

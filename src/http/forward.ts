@@ -28,7 +28,7 @@ interface ForwarderOptions {
   readonly outstandingMax: number;
 }
 
-interface Waiting {
+interface PendingRequest {
   readonly id: number;
   readonly resolve: (result: Result<Reply>) => void;
   readonly endMs: number;
@@ -115,7 +115,7 @@ export class NumberedItems<Item> {
 export function createForwarder(options: ForwarderOptions) {
   const { port } = options;
   const outstandingMax = Math.min(options.outstandingMax, itemsMax);
-  const waiting = new NumberedItems<Waiting>();
+  const waiting = new NumberedItems<PendingRequest>();
   const send = openBatch<ToOwner>(port, packToOwner, ({ id }) => finish(id, failures.internal));
   let isClosed = false;
   let sweep: Loop | undefined;
@@ -385,10 +385,10 @@ export type ToFront =
   | { readonly id: number; readonly taken: number };
 
 /** Parts behind the number of their request or reply; all else is in it as the object that it is. */
-type Parts = readonly unknown[];
+type MessageParts = readonly unknown[];
 
 interface RequestsCrossing {
-  readonly parts: Parts;
+  readonly parts: MessageParts;
   /** Small bodies, in the order of their requests. */
   readonly bodies: Uint8Array;
 }
@@ -478,7 +478,7 @@ export function unpackToOwner({ parts, bodies }: RequestsCrossing): ToOwner[] {
   return items;
 }
 
-export function packToFront(items: readonly ToFront[]): Parts {
+export function packToFront(items: readonly ToFront[]): MessageParts {
   const parts: unknown[] = [];
   for (const item of items) {
     if (!('reply' in item)) {
@@ -492,7 +492,7 @@ export function packToFront(items: readonly ToFront[]): Parts {
   return parts;
 }
 
-export function unpackToFront(parts: Parts): ToFront[] {
+export function unpackToFront(parts: MessageParts): ToFront[] {
   const items: ToFront[] = [];
   for (let i = 0; i < parts.length; ) {
     const id = parts[i++];

@@ -6,9 +6,15 @@
 
 import type { Log } from '../core/log.ts';
 import type { AccessLog } from './answer/access-log.ts';
-import { type Head, openErrorBodies, renderHead, statusOf, withRequestId } from './answer/head.ts';
+import {
+  type Head,
+  openErrorBodies,
+  renderHead,
+  statusOfHead,
+  withRequestId,
+} from './answer/head.ts';
 import { endAfter, endBodiless, sendWithBackpressure, type Wire } from './answer/wire.ts';
-import { bytesOf } from './exchange.ts';
+import { bodyBytesOf } from './exchange.ts';
 import type { HttpLimits } from './limits/limits.ts';
 import type { ResolvedClient } from './request/client-ip.ts';
 import type { HeaderScan } from './request/framing.ts';
@@ -103,7 +109,7 @@ export function createHotLane(options: HotLaneOptions) {
   }
 
   function respond(replyHead: Head, replyBody: string | Uint8Array): void {
-    status = statusOf(replyHead);
+    status = statusOfHead(replyHead);
     head = (id === undefined ? replyHead : withRequestId(replyHead, id)) + fields;
     body = replyBody;
   }
@@ -133,7 +139,7 @@ export function createHotLane(options: HotLaneOptions) {
     try {
       const reply = options.renderProblem(what, { method: 'GET', path, query });
       const plain = renderHead(reply.status, reply.headers);
-      const text = bytesOf(reply.body ?? '').toString();
+      const text = bodyBytesOf(reply.body ?? '').toString();
       respond(plain, errorBody(plain, text, name));
     } catch (error) {
       options.log.error({ err: error, path, request: name }, 'a problem cannot be rendered');

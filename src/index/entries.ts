@@ -72,7 +72,7 @@ export interface EntriesState {
   readonly freeKey: number;
 }
 
-export function createEntries(memory: IndexMemory, from?: EntriesState) {
+export function createEntryTable(memory: IndexMemory, from?: EntriesState) {
   const { rows, keys, records } = memory;
   const entriesMax = rows.length / ROW_WORDS - 1;
   let topEntry = from?.topEntry ?? 0;

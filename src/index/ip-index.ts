@@ -7,7 +7,7 @@
  * a `remove` of its prefix is stale, as it is for everyone.
  */
 
-import { createEntries, type EntriesState, prefixOf, readPrefixOfEntry } from './entries.ts';
+import { createEntryTable, type EntriesState, prefixOf, readPrefixOfEntry } from './entries.ts';
 import { type IndexPrefix, isPrefix } from './prefix.ts';
 import type { IndexView, ReaderHandle } from './reader.ts';
 import { ROW_WORDS } from './records.ts';
@@ -95,7 +95,7 @@ export function openIpIndex(
   const epoch = writerEpoch(control, (reader) => open[reader] === 1);
   const arena = createArena(memory.nodes);
   const entriesMax = memory.rows.length / ROW_WORDS - 1;
-  const entries = createEntries(memory, state?.entries);
+  const entries = createEntryTable(memory, state?.entries);
   let size = state?.size ?? 0;
   let releasedNodes = 0;
   let isWalking = false;

@@ -20,9 +20,14 @@ export interface SpecialUse {
   readonly documentation: boolean;
 }
 
-type Row = readonly [prefix: string, name: string, rfc: string, kind?: 'reachable' | 'example'];
+type RegistryRow = readonly [
+  prefix: string,
+  name: string,
+  rfc: string,
+  kind?: 'reachable' | 'example',
+];
 
-const rows: readonly Row[] = [
+const rows: readonly RegistryRow[] = [
   ['0.0.0.0/8', 'This network', 'RFC 791'],
   ['0.0.0.0/32', 'This host on this network', 'RFC 1122'],
   ['10.0.0.0/8', 'Private-Use', 'RFC 1918'],
@@ -83,12 +88,12 @@ const rows: readonly Row[] = [
   ['8000::/1', 'Reserved by IETF', 'RFC 4291'],
 ];
 
-interface Entry {
+interface SpecialPrefix {
   readonly prefix: Prefix;
   readonly use: SpecialUse;
 }
 
-function toEntry([text, name, rfc, kind]: Row): Entry {
+function toEntry([text, name, rfc, kind]: RegistryRow): SpecialPrefix {
   const prefix = parsePrefix(text);
   if (!prefix.ok) throw new Error(`special-use table: ${text}`);
   const use = {
@@ -102,7 +107,7 @@ function toEntry([text, name, rfc, kind]: Row): Entry {
 
 interface FamilyTable {
   /** Longest prefix first, so that the first match is the most specific. */
-  readonly entries: readonly Entry[];
+  readonly entries: readonly SpecialPrefix[];
   /** 1 where some row begins with this top byte: most public addresses stop here. */
   readonly topBytes: Uint8Array;
 }

@@ -25,7 +25,7 @@ import {
   type FailureFrame,
   frameKinds,
   type Greeting,
-  jsonOf,
+  jsonOfFrame,
   ProtocolError,
   piecesOf,
   protocolVersion,
@@ -320,9 +320,9 @@ function ask(socket: Socket, dataDir: string, order: Order, asking: Asking): Pro
     async function take(frame: ControlFrame): Promise<void> {
       switch (frame.kind) {
         case frameKinds.hello:
-          return begin(jsonOf(frame) as Greeting);
+          return begin(jsonOfFrame(frame) as Greeting);
         case frameKinds.progress:
-          return asking.onProgress?.(jsonOf(frame) as OperationProgress);
+          return asking.onProgress?.(jsonOfFrame(frame) as OperationProgress);
         case frameKinds.note:
           return note(frame.content.toString('utf8'));
         case frameKinds.taken:
@@ -341,7 +341,7 @@ function ask(socket: Socket, dataDir: string, order: Order, asking: Asking): Pro
           resolve(JSON.parse(Buffer.concat(result).toString('utf8')));
           return finish();
         case frameKinds.failed: {
-          const { message, kind } = jsonOf(frame) as FailureFrame;
+          const { message, kind } = jsonOfFrame(frame) as FailureFrame;
           return fail(kind === 'bug' ? unexpected(message) : new OperatorError(message));
         }
         default:

@@ -29,7 +29,7 @@ import {
   type FrameKind,
   frameKinds,
   type Greeting,
-  jsonOf,
+  jsonOfFrame,
   ProtocolError,
   piecesOf,
   protocolVersion,
@@ -238,7 +238,7 @@ function accept(
     switch (frame.kind) {
       case frameKinds.ask: {
         if (request !== undefined) throw new OperatorError('one request a connection');
-        const order = v.safeParse(asked, jsonOf(frame));
+        const order = v.safeParse(asked, jsonOfFrame(frame));
         if (!order.success) throw new OperatorError('the request is not understood');
         request = frame.request;
         clearTimeout(late);

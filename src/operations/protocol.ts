@@ -110,7 +110,7 @@ export function createFrameReader() {
 }
 
 /** @throws ProtocolError */
-export function jsonOf(frame: ControlFrame): unknown {
+export function jsonOfFrame(frame: ControlFrame): unknown {
   try {
     return JSON.parse(frame.content.toString('utf8'));
   } catch {

@@ -7,7 +7,13 @@ import { claimDataDir, inheritable } from '../storage/lmdb/claim.ts';
 import { hadStore, storePath } from '../storage/lmdb/presence.ts';
 import { createAudit } from './audit.ts';
 import { type Execution, execute, findOperation, type Order, readInput } from './execute.ts';
-import { makeDataDir, settings, type Workspace, withReading, withWorkspace } from './workspace.ts';
+import {
+  makeDataDir,
+  readSettings,
+  type Workspace,
+  withReading,
+  withWorkspace,
+} from './workspace.ts';
 
 export interface RunOutcome {
   readonly output: unknown;
@@ -41,7 +47,7 @@ export async function runLocally(order: Order, call: OperationCall): Promise<Run
 /** Runs it on the embedded store, under a claim of the data directory. */
 async function runAlone(order: Order, call: OperationCall): Promise<unknown> {
   const operation = findOperation(order.operation);
-  const config = settings();
+  const config = readSettings();
   const { dataDir } = config;
   // A mistyped command makes no store, and opens one for the audit log alone.
   const isLogged = operation.audit !== undefined && hadStore(dataDir, storePath(dataDir));

@@ -60,7 +60,7 @@ function isTextTooWide(text: string): boolean {
   return prefix.ok && isPrefixTooWide(prefix.value);
 }
 
-export function settings(): Config {
+export function readSettings(): Config {
   const config = readConfig(processEnvironment(), {
     isPrefix: (text) => parseOperatorPrefix(text).ok,
     isTooWide: isTextTooWide,
@@ -93,7 +93,7 @@ function makeFolder(path: string): void {
 
 /** Reads the settings, makes the data directory, and returns what a command opens its store with. */
 export function openingOf() {
-  const config = settings();
+  const config = readSettings();
   makeDataDir(config);
   const { dataDir, logLevel } = config;
   const clock = systemClock();
@@ -108,7 +108,7 @@ export function openingOf() {
  * @throws OperatorError when there is none, unless it may be missing
  */
 export function existingStore({ mayBeMissing = false, mayBeShared = false } = {}) {
-  const config = settings();
+  const config = readSettings();
   if (!mayBeShared) refuseShared(config);
   const { dataDir, databaseUrl } = config;
   const path = storePath(config.dataDir);

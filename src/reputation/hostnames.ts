@@ -92,7 +92,9 @@ export function createHostnames(options: {
     const lastMs = clock.monotonicMs() + patienceMs;
     try {
       const pointed = await from.resolvePtr(reverseName(family, words));
-      const candidates = [...new Set(pointed.map(hostName))].filter((name) => name !== undefined);
+      const candidates = [...new Set(pointed.map(readableHostName))].filter(
+        (name) => name !== undefined,
+      );
       const shown: string[] = [];
       let ttlMs: number = keptMs.most;
       for (const name of candidates.slice(0, hostNamesMax)) {
@@ -200,7 +202,7 @@ const label = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
  * Returns a host name as it is shown, undefined for anything else: other characters than letters of ASCII, digits,
  * `-` and `_`, one label alone, or an address in the place of a name.
  */
-export function hostName(given: string): string | undefined {
+export function readableHostName(given: string): string | undefined {
   if (given.length > nameCharsMax + 1) return undefined;
   const name = given.toLowerCase().replace(/\.$/, '');
   const labels = name.split('.');

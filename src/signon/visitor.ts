@@ -47,7 +47,7 @@ export function agentName(userAgent: string): string {
 }
 
 /** Returns two letters, or `ZZ`. */
-export function countryOf(visitor: Visitor): string {
+export function visitorCountryOf(visitor: Visitor): string {
   return /^[A-Z]{2}$/.test(visitor.country) ? visitor.country : 'ZZ';
 }
 

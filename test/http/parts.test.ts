@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { numberField, renderHead, statusOf } from '../../src/http/answer/head.ts';
+import { numberField, renderHead, statusOfHead } from '../../src/http/answer/head.ts';
 import { openFilesWarning } from '../../src/http/limits/limits.ts';
 import { HeaderScan } from '../../src/http/request/framing.ts';
 
@@ -13,7 +13,7 @@ test('a head is made of checked names and values only', () => {
     ['Set-Cookie', 'z'],
   ]);
   assert.equal(head, '404 Not Found\r\nA: b\r\nSet-Cookie: x=y; Path=/\r\nSet-Cookie: z');
-  assert.equal(statusOf(head), 404);
+  assert.equal(statusOfHead(head), 404);
   for (const value of ['\r', '\n', 'a\r\nb', '\0', '\x7f', '\x1b']) {
     assert.throws(() => renderHead(200, [['A', value]]), JSON.stringify(value));
   }

@@ -16,7 +16,7 @@ import {
   frameBytesMax,
   frameKinds,
   type Greeting,
-  jsonOf,
+  jsonOfFrame,
   protocolVersion,
 } from '../../src/operations/protocol.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
@@ -78,7 +78,7 @@ const answering = async () => ({ ok: true });
 
 it('greets with its version, and is for its owner alone', async () => {
   await withControl(async ({ dataDir, join }) => {
-    const greeting = jsonOf(await join().first(frameKinds.hello)) as Greeting;
+    const greeting = jsonOfFrame(await join().first(frameKinds.hello)) as Greeting;
     assert.deepEqual([greeting.protocol, greeting.pid], [protocolVersion, process.pid]);
     assert.match(greeting.version, /^\d+\.\d+\.\d+/);
     assert.equal(statSync(`${dataDir}/control.sock`).mode & 0o777, 0o600);
@@ -360,7 +360,10 @@ it('a fault in an operation is told with its stack and logged; one of the operat
     });
     const bug = join();
     bug.ask('bug', {});
-    const failed = jsonOf(await bug.first(frameKinds.failed)) as { message: string; kind: string };
+    const failed = jsonOfFrame(await bug.first(frameKinds.failed)) as {
+      message: string;
+      kind: string;
+    };
     assert.equal(failed.kind, 'bug');
     assert.match(failed.message, /^TypeError: a fault\n\s+at /);
     const refusal = join();

@@ -9,7 +9,7 @@ import {
   type FrameKind,
   frameBytesMax,
   frameKinds,
-  jsonOf,
+  jsonOfFrame,
   ProtocolError,
   piecesOf,
 } from '../../src/operations/protocol.ts';
@@ -105,7 +105,7 @@ it('frames before a bad one count', () => {
 it('content that is no JSON is refused', () => {
   for (const text of ['', '{', '{"a":}', 'nul', '\0', '\xff\xfe', "{'a':1}", '[1,]', 'NaN']) {
     const frame = { kind: frameKinds.ask, request: 1, content: Buffer.from(text, 'latin1') };
-    assert.throws(() => jsonOf(frame), ProtocolError, text);
+    assert.throws(() => jsonOfFrame(frame), ProtocolError, text);
   }
 });
 

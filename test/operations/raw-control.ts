@@ -7,7 +7,7 @@ import {
   createFrameReader,
   encodeJsonFrame,
   frameKinds,
-  jsonOf,
+  jsonOfFrame,
 } from '../../src/operations/protocol.ts';
 
 export interface RawControl {
@@ -78,7 +78,7 @@ export function rawControl(dataDir: string, allowHalfOpen = false): RawControl {
     frames,
     first,
     failure: async () =>
-      (jsonOf(await first(frameKinds.failed)) as { readonly message: string }).message,
+      (jsonOfFrame(await first(frameKinds.failed)) as { readonly message: string }).message,
     async result() {
       await first(frameKinds.done);
       const parts = frames.filter(({ kind }) => kind === frameKinds.result);

@@ -8,8 +8,8 @@ import {
   askedPerSecond,
   crawlerOf,
   createHostnames,
-  hostName,
   type NameResolver,
+  readableHostName,
   reverseName,
   systemResolver,
 } from '../../src/reputation/hostnames.ts';
@@ -83,8 +83,8 @@ it('text that is no host name is dropped before it is asked, and few of many nam
 });
 
 it('a host name is letters, digits, hyphens and dots, and nothing that a page would have to fear', () => {
-  assert.equal(hostName('Mail.Example.ORG.'), 'mail.example.org');
-  assert.equal(hostName('_x.xn--bcher-kva.example'), '_x.xn--bcher-kva.example');
+  assert.equal(readableHostName('Mail.Example.ORG.'), 'mail.example.org');
+  assert.equal(readableHostName('_x.xn--bcher-kva.example'), '_x.xn--bcher-kva.example');
   for (const bad of [
     ...['', '.', 'localhost', 'a..b', '-a.example', 'a-.example', '192.0.2.1', 'a.1', 'é.example'],
     ...[
@@ -97,7 +97,7 @@ it('a host name is letters, digits, hyphens and dots, and nothing that a page wo
     ],
     ...[`${'x'.repeat(64)}.example`, `${'a.'.repeat(126)}example`, `${'\\000'.repeat(9)}.example`],
   ]) {
-    assert.equal(hostName(bad), undefined, bad);
+    assert.equal(readableHostName(bad), undefined, bad);
   }
 });
 

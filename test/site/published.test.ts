@@ -10,7 +10,7 @@ import { type ClientLimitName, clientLimits } from '../../src/config/limits.ts';
 import type { Reply } from '../../src/http/request/message.ts';
 import type { PlainRoute } from '../../src/http/router.ts';
 import { feeds } from '../../src/reputation/blocklists/feed-definitions.ts';
-import { fieldsOf } from '../../src/signon/people/profile/profile.ts';
+import { profileFieldsOf } from '../../src/signon/people/profile/profile.ts';
 import { codeLifeMs } from '../../src/signon/sites/codes.ts';
 import { scopeNames } from '../../src/signon/sites/scopes.ts';
 import { type DocText, docsFolder, loadDocs } from '../../src/site/docs/library.ts';
@@ -202,7 +202,7 @@ test('the manifest says what the code does', async () => {
   assert.equal(manifest.authorization_code.lifetime_seconds * 1_000, codeLifeMs);
   assert.deepEqual(
     manifest.scopes.map((scope: Loose) => [scope.name, scope.fields.map((f: Loose) => f.name)]),
-    scopeNames.map((name) => [name, [...fieldsOf(name)]]),
+    scopeNames.map((name) => [name, [...profileFieldsOf(name)]]),
   );
   assert.equal(manifest.feeds.lists.length, feeds.length);
   assert.equal(manifest.limits.length, Object.keys(clientLimits).length);

@@ -7,7 +7,7 @@ import type { Clock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Metrics } from '../../core/metrics.ts';
-import { bytesOf } from '../../http/exchange.ts';
+import { bodyBytesOf } from '../../http/exchange.ts';
 import type { Header, Reply, Request } from '../../http/request/message.ts';
 import type { PlainRoute, Route } from '../../http/router.ts';
 import { canonicalIp } from '../../ip/address.ts';
@@ -143,7 +143,7 @@ async function openAdminListener(options: {
       request.headers['transfer-encoding'] !== undefined ||
       (request.headers['content-length'] ?? '0') !== '0';
     const reply = await answer(request);
-    const body = bytesOf(reply.body ?? '');
+    const body = bodyBytesOf(reply.body ?? '');
     response.statusCode = reply.status;
     response.setHeader('X-Content-Type-Options', 'nosniff');
     for (const [name, value] of reply.headers) response.setHeader(name, value);

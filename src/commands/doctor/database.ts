@@ -15,7 +15,7 @@ const skewMsMax = 30_000;
 const lagBytesMax = 16 * 1024 * 1024;
 const lagEventsMax = 1_000;
 
-interface Facts {
+interface DatabaseFacts {
   readonly standby: boolean;
   readonly version: number;
   readonly version_text: string;
@@ -60,7 +60,7 @@ interface Journal {
 type Host = { readonly name: string } & (
   | { readonly refused: string }
   | {
-      readonly facts: Facts;
+      readonly facts: DatabaseFacts;
       readonly followers: readonly Follower[];
       readonly hasLists: boolean | undefined;
       readonly journal: Journal | undefined;
@@ -136,7 +136,7 @@ async function inspectReplicas(replicaUrl: string, hosts: readonly Host[]): Prom
 
 function findingsOf(
   name: string,
-  { facts, followers, hasLists }: Extract<Host, { facts: Facts }>,
+  { facts, followers, hasLists }: Extract<Host, { facts: DatabaseFacts }>,
   nowMs: number,
 ): Finding[] {
   const { standby, version, version_text: versionText, user_name: user } = facts;
@@ -168,7 +168,7 @@ function findingsOf(
   return findings;
 }
 
-function inspectFollowers(name: string, { wanted }: Facts, followers: readonly Follower[]) {
+function inspectFollowers(name: string, { wanted }: DatabaseFacts, followers: readonly Follower[]) {
   const about = 'replication';
   const findings: Finding[] = [];
   const synchronous = followers.filter(({ sync_state: state }) => /^(sync|quorum)$/.test(state));
@@ -214,7 +214,7 @@ async function inspectHost(url: string): Promise<Host> {
   try {
     await client.connect();
     await client.query('set default_transaction_read_only = on');
-    const facts = (await client.query<Facts>(factsText)).rows[0]!;
+    const facts = (await client.query<DatabaseFacts>(factsText)).rows[0]!;
     const followers = facts.standby ? [] : (await client.query<Follower>(followersText)).rows;
     const hasLists = facts.standby ? undefined : await hasAnyList(client);
     const journal = await client.query<Journal>(journalText).catch(() => undefined);

@@ -8,7 +8,7 @@ import { OperatorError } from '../../core/errors.ts';
 import { systemRandom } from '../../core/random.ts';
 import { counted } from '../../core/text-table.ts';
 import { loadNative } from '../../http/native.ts';
-import { settings } from '../../operations/workspace.ts';
+import { readSettings } from '../../operations/workspace.ts';
 import type { Output } from '../shell/output.ts';
 import { type Finding, fault, fine, runCheck } from './finding.ts';
 import {
@@ -46,7 +46,7 @@ export async function doctor(output: Output, settingsFile?: string): Promise<voi
 
 async function examine(settingsFile: string | undefined): Promise<Finding[]> {
   try {
-    const config = settings();
+    const config = readSettings();
     const clock = systemClock();
     if (config.siteLogo !== undefined) readLogo(config.siteLogo);
     return [

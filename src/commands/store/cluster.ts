@@ -8,7 +8,7 @@ import { OperatorError } from '../../core/errors.ts';
 import { columns, counted, grouped } from '../../core/text-table.ts';
 import { type Audit, createAudit } from '../../operations/audit.ts';
 import { operatorName } from '../../operations/client.ts';
-import { checkMasterKey, openingOf, settings } from '../../operations/workspace.ts';
+import { checkMasterKey, openingOf, readSettings } from '../../operations/workspace.ts';
 import { type Cluster, openStoreOf } from '../../storage/open.ts';
 import { createOutput } from '../shell/output.ts';
 
@@ -36,7 +36,7 @@ export async function upgrade(flags: { json?: boolean }): Promise<void> {
 
 /** Before a store is made: its DATA_DIR would be no node's from then on. */
 function requireDatabase(): void {
-  if (settings().databaseUrl === undefined) {
+  if (readSettings().databaseUrl === undefined) {
     throw new OperatorError('DATABASE_URL is not set: this server is alone on its store');
   }
 }

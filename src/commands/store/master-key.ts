@@ -3,7 +3,12 @@
 import { OperatorError } from '../../core/errors.ts';
 import { createAudit } from '../../operations/audit.ts';
 import { operatorName } from '../../operations/client.ts';
-import { openingOf, readMasterKey, refuseShared, settings } from '../../operations/workspace.ts';
+import {
+  openingOf,
+  readMasterKey,
+  readSettings,
+  refuseShared,
+} from '../../operations/workspace.ts';
 import { claimDataDir } from '../../storage/lmdb/claim.ts';
 import { openStore } from '../../storage/lmdb/open.ts';
 import { createOutput } from '../shell/output.ts';
@@ -19,7 +24,7 @@ export interface ReplaceFlags {
 }
 
 export async function replaceMasterKey(flags: ReplaceFlags): Promise<void> {
-  refuseShared(settings());
+  refuseShared(readSettings());
   if (flags.yes !== true) throw new OperatorError(`${losses}. Add --yes to do it`);
   const output = createOutput(flags.json === true);
   const id = await replace();

@@ -98,7 +98,7 @@ export function withNumber(head: Head, field: NumberField, value: number): Head 
 }
 
 /** 200 out of `200 OK\r\n…`. */
-export function statusOf(head: Head): number {
+export function statusOfHead(head: Head): number {
   return Number(head.slice(0, 3));
 }
 

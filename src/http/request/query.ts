@@ -71,7 +71,7 @@ function addPair(
   const eq = pair.indexOf('=');
   const decoded = decodePlus(eq === -1 ? pair : pair.slice(0, eq));
   if (decoded === undefined) return fail('invalid_parameter', 'A parameter name is not valid.');
-  const name = listName(decoded, rules.lists);
+  const name = listParameterName(decoded, rules.lists);
   const isRepaired = rules.repaired?.includes(name) === true;
   const raw = eq === -1 ? '' : pair.slice(eq + 1);
   const value = isRepaired ? repairComponent(raw) : decodePlus(raw);
@@ -94,7 +94,7 @@ function addPair(
 const listPattern = /^([^[\]]{1,60})\[\d{0,6}\]$/;
 
 /** `name[]` and `name[0]` as `name`, if that is one of the lists. */
-export function listName(name: string, lists: readonly string[] | undefined): string {
+export function listParameterName(name: string, lists: readonly string[] | undefined): string {
   if (lists === undefined || !name.endsWith(']')) return name;
   const base = listPattern.exec(name)?.[1];
   return base !== undefined && lists.includes(base) ? base : name;

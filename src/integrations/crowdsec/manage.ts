@@ -265,7 +265,7 @@ export function createStandingDecisions(options: {
     const wanted = await options.read();
     const atMs = clock.now();
     const known = [...(bans.of(name)?.active ?? [])];
-    const gone: Row[] = [];
+    const gone: ValuedDecision[] = [];
     for (const [value, one] of known) {
       if (scheduler.shouldYield()) await scheduler.yield();
       const now = wanted.get(value);
@@ -278,7 +278,7 @@ export function createStandingDecisions(options: {
       if (scheduler.shouldYield()) await scheduler.yield();
     }
     const left = bans.of(name)?.active;
-    const added: Row[] = [];
+    const added: ValuedDecision[] = [];
     for (const [value, one] of wanted) {
       if (scheduler.shouldYield()) await scheduler.yield();
       const sentUntilMs = left?.get(value)?.untilMs ?? 0;
@@ -307,10 +307,10 @@ export function createStandingDecisions(options: {
   };
 }
 
-type Row = readonly [value: string, one: DecisionFacts];
+type ValuedDecision = readonly [value: string, one: DecisionFacts];
 const rowsPerTurn = 64;
 
-function* slicesOf(rows: readonly Row[]): Generator<Decision[]> {
+function* slicesOf(rows: readonly ValuedDecision[]): Generator<Decision[]> {
   for (let at = 0; at < rows.length; at += rowsPerTurn) {
     const some = rows.slice(at, at + rowsPerTurn);
     yield some.map(([value, one]) => ({ ...one, value }));

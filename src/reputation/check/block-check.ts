@@ -4,7 +4,7 @@
  * place in memory. So nothing of an entry but its values is kept across a slice: an address
  * that comes or goes during the walk is found or not, and no other is missed.
  *
- * However many a network holds, the worst `hostsMax` are kept, in a heap.
+ * However many a network holds, the worst `blockHostsMax` are kept, in a heap.
  */
 
 import type { Clock } from '../../core/clock.ts';
@@ -35,7 +35,7 @@ interface BlockCheckRules {
 
 export type BlockCheck = ReturnType<typeof createBlockCheck>;
 
-export const hostsMax = 10_000;
+export const blockHostsMax = 10_000;
 /** Entries walked for each call of `mayGoOn`. */
 const entriesPerCharge = 1_000;
 /** Reports read for one answer, to count those within the time asked for. */
@@ -74,7 +74,7 @@ export function createBlockCheck(options: {
   }
 
   async function walk(network: Prefix, rules: BlockCheckRules): Promise<Candidate[] | undefined> {
-    const worst = createHeap(hostsMax);
+    const worst = createHeap(blockHostsMax);
     const width = widthOf(network.family);
     const sinceSeconds = Math.ceil(rules.since / 1_000);
     let walked = 0;

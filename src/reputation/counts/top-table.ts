@@ -16,14 +16,14 @@ export interface NameCount {
 
 export type TopTable = ReturnType<typeof createTopTable>;
 
-interface Row {
+interface CountedKey {
   count: number;
   error: number;
 }
 
 export function createTopTable(size: number) {
   /** In the order in which the names came: of several least ones the oldest goes, on every node. */
-  const held = new Map<string, Row>();
+  const held = new Map<string, CountedKey>();
   /**
    * Names that had the least count when the full table was last scanned, the oldest last. Counts only
    * grow and new names have more: until all of these have grown or gone, no other name has so little.
@@ -94,7 +94,7 @@ export function createTopTable(size: number) {
  * one, which goes into its `error`. The highest first; equal ones by name.
  */
 export function sumOf(tables: readonly TopTable[]): readonly NameCount[] {
-  const sums = new Map<string, Row & { name: string; missed: number }>();
+  const sums = new Map<string, CountedKey & { name: string; missed: number }>();
   const missedInAll = tables.reduce((sum, table) => sum + table.least(), 0);
   for (const table of tables) {
     const least = table.least();

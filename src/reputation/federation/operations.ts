@@ -9,7 +9,7 @@ import { counted, grouped } from '../../core/text-table.ts';
 import { dayMs } from '../../core/time.ts';
 import { federationPublicationKey, type Key } from '../../storage/keys.ts';
 import type { Store } from '../../storage/store.ts';
-import { isKeyName } from './document/key.ts';
+import { isSigningKeyName } from './document/key.ts';
 import {
   nothingPublished,
   type Publication,
@@ -39,7 +39,7 @@ async function keysOf(tools: FederationTools) {
 /** The name of this server among its peers: the host of its address. */
 function nameOf({ config }: FederationTools): string {
   const { host } = new URL(config.secureUrl);
-  if (isKeyName(host)) return host;
+  if (isSigningKeyName(host)) return host;
   refuse(fail('invalid_parameter', `the host of SECURE_URL can't be the name of a key: ${host}`));
 }
 

@@ -70,14 +70,14 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
 
   /** Returns the slot of a verified account with a key; a report without one is an anonymous report. */
   function slotIn(context: PersonRequest): number | undefined {
-    return isVerified(context) ? options.slotOf(context.session!.accountId) : undefined;
+    return isVerifiedSender(context) ? options.slotOf(context.session!.accountId) : undefined;
   }
 
   function show(context: PersonRequest, ip: string, again: Again = {}) {
     const isAnonymous = slotIn(context) === undefined;
-    const needsChallenge = isAnonymous && !isVerified(context) && again.isSent !== true;
+    const needsChallenge = isAnonymous && !isVerifiedSender(context) && again.isSent !== true;
     const challenge = needsChallenge ? challenges.make(context.request) : ('signed-in' as const);
-    const account = isAnonymous ? (isVerified(context) ? 'keyless' : 'none') : 'keyed';
+    const account = isAnonymous ? (isVerifiedSender(context) ? 'keyless' : 'none') : 'keyed';
     const { failure, isChallengeWrong } = again;
     const bad = failure === undefined ? 200 : statusOf(failure.error);
     const data = { address: ip, csrf: context.csrf, account, challenge, ...again } as const;
@@ -123,7 +123,9 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
     const again = { categories: form.all('categories'), comment: form.get('comment') ?? '' };
     const refuse = (failure: Failure) => show(context, ip, { ...again, failure });
     if (asksForAnother(form)) return show(context, ip, again);
-    const answer = isVerified(context) ? undefined : challenges.answerIn(context.request, form);
+    const answer = isVerifiedSender(context)
+      ? undefined
+      : challenges.answerIn(context.request, form);
     if (answer !== undefined && 'waitSeconds' in answer) {
       return pageBuilder.problem(context, tooManyRequests(answer.waitSeconds));
     }
@@ -151,7 +153,7 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
     const waitSeconds = callers.take('tip', context.request);
     if (waitSeconds > 0) return pageBuilder.problem(context, tooManyRequests(waitSeconds));
     const { categories: mask, comment } = read.value;
-    const standing = isVerified(context) ? 'signed_in' : 'anyone';
+    const standing = isVerifiedSender(context) ? 'signed_in' : 'anyone';
     const network = options.networkTag(clientIp);
     const done = await anonymousReports.add(
       ip,
@@ -203,7 +205,7 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
 
   function askerIn(context: PersonRequest, { ip }: AskedAddress) {
     const clientIp = textOfEmbedded(context.request.clientIp);
-    const origin = { fromAddress: clientIp === ip, signedIn: isVerified(context) };
+    const origin = { fromAddress: clientIp === ip, signedIn: isVerifiedSender(context) };
     return { origin, from: { standing: standingOfAsker(origin), network: networkTag(clientIp) } };
   }
 
@@ -213,7 +215,7 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
       there !== undefined && isBetter(askerIn(context, asked).from.standing, there.standing);
     const open = isFirst ? undefined : there;
     const isOver = open === undefined && !isListedOrReported(asked);
-    const needsChallenge = open === undefined && !isOver && !isVerified(context);
+    const needsChallenge = open === undefined && !isOver && !isVerifiedSender(context);
     const challenge = needsChallenge ? challenges.make(context.request) : ('signed-in' as const);
     const data = { address: asked.ip, csrf: context.csrf, open, isOver, reason, wrong, challenge };
     return pageBuilder.show(context, (frame) => removalPage(frame, data), {
@@ -228,7 +230,9 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
     if (asked === undefined) return pageBuilder.problem(context, noAddress);
     const typed = form.get('reason') ?? '';
     if (asksForAnother(form)) return show(context, asked, typed);
-    const answer = isVerified(context) ? undefined : challenges.answerIn(context.request, form);
+    const answer = isVerifiedSender(context)
+      ? undefined
+      : challenges.answerIn(context.request, form);
     if (answer !== undefined && 'waitSeconds' in answer) {
       return pageBuilder.problem(context, tooManyRequests(answer.waitSeconds));
     }
@@ -313,7 +317,7 @@ function tooManyRequests(retryAfterSeconds: number): Failure {
   return { ...fail('too_many_attempts'), retryAfterSeconds };
 }
 
-export function isVerified({ session }: PersonRequest): boolean {
+function isVerifiedSender({ session }: PersonRequest): boolean {
   return session?.verified === true && session.factorDue === undefined;
 }
 

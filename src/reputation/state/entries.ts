@@ -49,10 +49,10 @@ import {
   ceilingFor,
   ceilings,
   createVoteTally,
-  dayOf,
   lowestCeiling,
   type Policy,
   type VoteCount,
+  voteDay,
 } from '../votes/quorum.ts';
 import {
   type Contributions,
@@ -254,7 +254,7 @@ export function createEntries(options: {
 
   /** Adds up the votes of the 30 days up to the entry's last report. Returns the same object each time. */
   function voteCountOf(entry: number): Readonly<VoteCount> {
-    peers.count(count, entry, dayOf(peers.newestOn(entry, lastReportedAtOf(records, entry))));
+    peers.count(count, entry, voteDay(peers.newestOn(entry, lastReportedAtOf(records, entry))));
     return count.counts;
   }
 

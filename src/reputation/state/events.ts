@@ -432,7 +432,7 @@ export const peerCleared = defineEvent({
 export const policyChanged = defineEvent({
   kind: 'policy.changed',
   since: { 1: 1, 2: 2 },
-  fields: { write: writePolicy, read: readPolicy },
+  fields: { write: writePolicy, read: decodePolicy },
   versionOf: (policy) => (policyBits(policy) > 3 ? 2 : 1),
   apply: (state: ReputationInMemory, policy) => state.changePolicy(policy),
   undo: 'dropped',
@@ -472,7 +472,7 @@ export function writePolicy(out: Writer, policy: Policy): void {
   out.u8(policyBits(policy));
 }
 
-export function readPolicy(input: Reader): Policy {
+export function decodePolicy(input: Reader): Policy {
   const bits = input.u8();
   const ofPeers = bits & ~risingBit;
   const agree = groupsAgree.least + (ofPeers >>> 3);

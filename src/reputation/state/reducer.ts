@@ -23,11 +23,11 @@ import type { Entries, SettleAfter } from './entries.ts';
 import { hasVote } from './entry-pages.ts';
 import {
   type AddedReport,
+  decodePolicy,
   type ListRef,
   type PeerRows,
   type ReputationInMemory,
   type RowBatch,
-  readPolicy,
   writePolicy,
 } from './events.ts';
 import type { ReportReducer } from './report-reducer.ts';
@@ -413,7 +413,7 @@ export function createPolicyKeeper(touch: () => void) {
   }
 
   function load(input: Reader): void {
-    policy = readPolicy(input);
+    policy = decodePolicy(input);
   }
 
   return { get, set, encode, load };

@@ -31,13 +31,13 @@ import {
   ceilingFor,
   ceilings,
   createVoteTally,
-  dayOf,
   isSpoofable,
   type PeerVotes,
   type Policy,
   quartersOfPeer,
   quartersPerUnit,
   type VoteTally,
+  voteDay,
   voteDayOf,
   voteDays,
   voteNetworkOf,
@@ -174,8 +174,8 @@ export function createPeerVotes(options: {
     c.newest[node] = Math.max(c.newest[node]!, seen);
     c.detail[node] =
       ((c.detail[node]! & ~peerDetail.categories) | (row.categories & peerDetail.categories)) >>> 0;
-    const day = dayOf(c.newest[node]!);
-    const isVote = !isSpoofable(row.categories) && day > dayOf(at / 1_000) - voteDays;
+    const day = voteDay(c.newest[node]!);
+    const isVote = !isSpoofable(row.categories) && day > voteDay(at / 1_000) - voteDays;
     if (isVote && voteDayOf(c.vote[node]!) < day) {
       c.vote[node] = packDays(day, chargeDayOf(c.vote[node]!));
       c.detail[node] = (c.detail[node]! & ~peerDetail.refused) >>> 0;
@@ -239,7 +239,7 @@ export function createPeerVotes(options: {
       }
     }
     if (votes === 0) return;
-    const day = dayOf(newestOn(entry, lastReportedAt));
+    const day = voteDay(newestOn(entry, lastReportedAt));
     count(scratch, entry, day);
     if (scratch.counts.groups >= groupsFree) {
       for (let i = 0; i < votes; i++) refund(voting[i]!, at);
@@ -252,7 +252,7 @@ export function createPeerVotes(options: {
       const peer = of(node);
       if (peer === undefined || (c.detail[node]! & peerDetail.confirmed) !== 0) continue;
       const isCharged = (c.detail[node]! & peerDetail.charged) !== 0;
-      const today = dayOf(at / 1_000);
+      const today = voteDay(at / 1_000);
       if (isCharged && chargeDayOf(c.vote[node]!) >= voteDayOf(c.vote[node]!)) continue;
       count(scratch, entry, day, node);
       const without = ceilingFor(scratch.counts, listScore, policy()).ceiling;
@@ -290,7 +290,7 @@ export function createPeerVotes(options: {
       decay(peer, at);
       peer.confirmations += 1;
       peer.confirmedEver++;
-      peer.confirmed.set(network, dayOf(at / 1_000));
+      peer.confirmed.set(network, voteDay(at / 1_000));
       c.detail[node] = (c.detail[node]! | peerDetail.confirmed) >>> 0;
     }
   }
@@ -360,7 +360,7 @@ export function createPeerVotes(options: {
       isRefused ||= (c.detail[node]! & peerDetail.refused) !== 0;
     }
     if (lastSeen === 0) return undefined;
-    count(scratch, entry, dayOf(newestOn(entry, lastReportedAt)));
+    count(scratch, entry, voteDay(newestOn(entry, lastReportedAt)));
     const { groups, quarters, anchors, networks } = scratch.counts;
     const isAlone = groups === 1 && anchors + networks === 0;
     const reason = reasonOf({ isCounted, isRefused, isAlone, hasVote: groups + anchors > 0 });
@@ -434,7 +434,7 @@ function decay(peer: Peer, at: number): void {
 
 /** Returns true once a network in 14 days. */
 function mayConfirm(peer: Peer, network: number, at: number): boolean {
-  const today = dayOf(at / 1_000);
+  const today = voteDay(at / 1_000);
   const last = peer.confirmed.get(network);
   if (last !== undefined && today - last < confirmedDays) return false;
   if (last !== undefined || peer.confirmed.size < confirmedMax) return true;

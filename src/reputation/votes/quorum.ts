@@ -192,7 +192,7 @@ export function voteNetworkOf(vote: number): number {
   return vote & 0xffff;
 }
 
-export function dayOf(second: number): number {
+export function voteDay(second: number): number {
   return Math.min(0xffff, Math.floor(second / daySeconds));
 }
 

@@ -29,11 +29,11 @@ import {
 import type { Entries } from '../state/entries.ts';
 import { voteNetworkNumber } from './peer-votes.ts';
 import {
-  dayOf,
   isSpoofable,
   type Policy,
   packVote,
   unitsOf,
+  voteDay,
   voteDayOf,
   voteDays,
 } from './quorum.ts';
@@ -113,9 +113,9 @@ export function createVotes(options: {
   function castVote(node: number, request: VoteRequest): Vote | undefined {
     const units = unitsOf[request.rank];
     if (units === 0 || isSpoofable(request.categories)) return undefined;
-    const day = dayOf(request.second);
+    const day = voteDay(request.second);
     // Too old to count for anything.
-    if (day <= dayOf(request.at / 1_000) - voteDays) return undefined;
+    if (day <= voteDay(request.at / 1_000) - voteDays) return undefined;
     const former = node === 0 ? 0 : contributions.vote[node]!;
     const detail = node === 0 ? 0 : contributions.detail[node]!;
     const isAlive = former !== 0 && voteDayOf(former) > day - voteDays;

@@ -113,7 +113,7 @@ async function withOwnMailer<T>(
 const pollMsMax = 5_000;
 
 /** Words for how the mail server is spoken to; undefined: it does not answer. */
-export async function inspectTls(smtpUrl: string): Promise<string | undefined> {
+export async function inspectMailTls(smtpUrl: string): Promise<string | undefined> {
   const check = await checkSmtp(smtpUrl, pollMsMax);
   return check.refused === undefined ? tlsText(check) : undefined;
 }

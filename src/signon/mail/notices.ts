@@ -21,7 +21,7 @@ import { pagesUnder, type SetRow, type Store } from '../../storage/store.ts';
 import type { PageLinks } from '../people/links.ts';
 import type { Credentials, FormerEmail, Person } from '../people.ts';
 import { type ChangeEvent, changeEvents, securityEvents } from '../sessions/security-log.ts';
-import { agentName, countryOf } from '../visitor.ts';
+import { agentName, visitorCountryOf } from '../visitor.ts';
 import type { Delivery, Mailer } from './mailer.ts';
 
 /** A mail that is not sent yet, as its row stores it. It is deleted with the account. */
@@ -192,7 +192,7 @@ export function createNotices(options: NoticesOptions) {
       const present = alsoTo.length > 0 ? alsoTo : [account.email];
       const former = [...new Set([...lately, account.email])].filter((to) => !present.includes(to));
       const agent = agentName(visitor.userAgent);
-      const country = countryOf(visitor);
+      const country = visitorCountryOf(visitor);
       const rows = [...present, ...former].map((to) => {
         const isFormer = !present.includes(to);
         const notice = { to, language, what, former: isFormer, agent, country, at };

@@ -8,7 +8,7 @@ import { choice, textOf } from '../../contracts/operation-parameters.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { type Language, languages } from '../../core/language.ts';
 import { fail } from '../../core/result.ts';
-import { inspectTls, transportOf } from './command-mails.ts';
+import { inspectMailTls, transportOf } from './command-mails.ts';
 import { mailSender, signature } from './mail-format.ts';
 import type { Mailer } from './mailer.ts';
 import { mailText } from './texts.ts';
@@ -79,7 +79,7 @@ export const testMail = operation({
       return { to, language, by: byOf(config), tls: undefined, dataDir: config.dataDir };
     }
     // This opens a connection of its own, with the same TLS rules as the transport.
-    const tls = config.smtpUrl === undefined ? undefined : await inspectTls(config.smtpUrl);
+    const tls = config.smtpUrl === undefined ? undefined : await inspectMailTls(config.smtpUrl);
     const link = `${config.baseUrl}/`;
     const text = mailText(
       language,

@@ -21,7 +21,7 @@ export interface RowCounterStats {
   readonly refused: number;
 }
 
-interface Row {
+interface CountedRow {
   readonly subject: string;
   readonly expiresAt: number;
 }
@@ -37,7 +37,7 @@ export function createRowCounter(options: {
   perSubjectMax: number;
 }) {
   const { kind, clock, max, perSubjectMax } = options;
-  const rows = new Map<string, Row>();
+  const rows = new Map<string, CountedRow>();
   const counts = new Map<string, number>();
   let refused = 0;
   let reserved = 0;

@@ -89,7 +89,7 @@ export function createPasskeys(options: {
       ...facts,
       account: session.accountId,
       handle: made.ceremony.handle,
-      name: shownName(name) || (made.authenticator ?? ''),
+      name: shownPasskeyName(name) || (made.authenticator ?? ''),
       createdAt: clock.now(),
       lastUsedAt: clock.now(),
     };
@@ -212,7 +212,7 @@ function infoOf({ id, record }: StoredPasskey): PasskeyInfo {
 }
 
 /** Returns the name of a passkey as it is stored: without invisible characters, 60 characters at most. */
-export function shownName(name: string): string {
+export function shownPasskeyName(name: string): string {
   const clean = name
     .slice(0, 4 * nameLengthMax)
     .replace(/\p{C}/gu, '')

@@ -112,7 +112,7 @@ export const queueShares = { account: 4, network: 8, neighbourhood: 16 } as cons
 /** The calls of the known lane that go before one of the open lane. */
 const knownInARow = 3;
 
-interface Waiting {
+interface WaitingHash {
   readonly requester: HashRequester;
   /** Called with false when the call is evicted. */
   readonly proceed: (admitted: boolean) => void;
@@ -145,7 +145,7 @@ export function createPasswordQueue(options: {
   let running = 0;
   let inARow = 0;
 
-  function next(): Waiting | undefined {
+  function next(): WaitingHash | undefined {
     const { known, open } = lanes;
     const isKnown = known.size() > 0 && (open.size() === 0 || inARow < knownInARow);
     inARow = isKnown ? inARow + 1 : 0;
@@ -182,7 +182,7 @@ export function createPasswordQueue(options: {
 
 /** The waiting calls of a lane, the oldest first. */
 function createLane(waitingMax: number) {
-  const calls: Waiting[] = [];
+  const calls: WaitingHash[] = [];
   const held = {
     account: new CountsByKey(),
     network: new CountsByKey(),
@@ -190,7 +190,7 @@ function createLane(waitingMax: number) {
   };
   const neighbourhoods = new MaxByCountSet<string>();
 
-  function count({ requester }: Waiting, by: 1 | -1): void {
+  function count({ requester }: WaitingHash, by: 1 | -1): void {
     for (const name of shareNames) {
       const value = requester[name];
       if (value === undefined) continue;
@@ -201,7 +201,7 @@ function createLane(waitingMax: number) {
     }
   }
 
-  function remove(at: number): Waiting | undefined {
+  function remove(at: number): WaitingHash | undefined {
     const [call] = calls.splice(at, 1);
     if (call !== undefined) count(call, -1);
     return call;
@@ -219,7 +219,7 @@ function createLane(waitingMax: number) {
 
   return {
     size: () => calls.length,
-    push(call: Waiting): void {
+    push(call: WaitingHash): void {
       calls.push(call);
       count(call, 1);
     },

@@ -20,7 +20,7 @@ import { type Key, trustedBrowserKey, trustedBrowserPrefix } from '../../storage
 import { bytes, type Decoded, record, text, time, varint } from '../../storage/record.ts';
 import type { SetRow, Store } from '../../storage/store.ts';
 import type { Credentials, Person } from '../people.ts';
-import { agentName, browserHash, countryOf } from '../visitor.ts';
+import { agentName, browserHash, visitorCountryOf } from '../visitor.ts';
 
 export const trustLifeMs = 30 * dayMs;
 export const trustedBrowsersMax = 10;
@@ -132,7 +132,7 @@ export function createTrustedBrowsers(options: {
         factors,
         since: clock.now(),
         agent: agentName(visitor.userAgent),
-        country: countryOf(visitor),
+        country: visitorCountryOf(visitor),
       });
       const del = [...over, ...oldest].map(({ key }) => key);
       return { cookie: `${id}.${secret}`, set: [row], del };

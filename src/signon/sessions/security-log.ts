@@ -11,7 +11,7 @@ import { type Key, securityLogKey, securityLogPrefix } from '../../storage/keys.
 import { type Decoded, oneOf, record, text } from '../../storage/record.ts';
 import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
 import { erasureCheck } from '../people.ts';
-import { agentName, countryOf } from '../visitor.ts';
+import { agentName, visitorCountryOf } from '../visitor.ts';
 
 /** The order is on disk: add at the end only. */
 export const securityEvents = [
@@ -104,7 +104,7 @@ export function createSecurityLog(options: { store: Store; clock: Clock; random:
     visitor: Visitor,
     pendingUntil: number,
   ): SetRow {
-    const seen = { country: countryOf(visitor), agent: agentName(visitor.userAgent) };
+    const seen = { country: visitorCountryOf(visitor), agent: agentName(visitor.userAgent) };
     return {
       key: securityLogKey(account, clock.now(), random.bytes(4)),
       value: rows.encode({ event, ...seen }),

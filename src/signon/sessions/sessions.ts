@@ -42,7 +42,7 @@ import {
 } from '../people.ts';
 import { isFactorOn, passkeysOf } from '../proofs/factor-rows.ts';
 import { signedOutNews } from '../sites/site-news.ts';
-import { agentName, countryOf } from '../visitor.ts';
+import { agentName, visitorCountryOf } from '../visitor.ts';
 
 /** The proofs of identity of a sign-in. The order is on disk. */
 const sessionMethods = [
@@ -270,7 +270,7 @@ export function createSessions(options: {
       authenticatedAt: provenAt,
       method,
       agent: agentName(visitor.userAgent),
-      country: countryOf(visitor),
+      country: visitorCountryOf(visitor),
       proof: method,
       factors: credentials.factors,
     };

@@ -65,7 +65,7 @@ interface PendingEvent {
   event: SignOnEvent;
 }
 
-interface Waiting extends SignInEntry {
+interface WaitingSignIn extends SignInEntry {
   readonly event: SignOnEvent;
   readonly email: string | undefined;
 }
@@ -80,13 +80,13 @@ export function createSignInLog(options: {
 }) {
   const { store, clock, random, log } = options;
   const requests = new AsyncLocalStorage<PendingEvent[]>();
-  let waiting: Waiting[] = [];
+  let waiting: WaitingSignIn[] = [];
   let dropped = 0;
   let day = 0;
   const today = { accounts: 0, refusals: 0 };
   let writing = Promise.resolve();
 
-  function add(entry: Waiting): void {
+  function add(entry: WaitingSignIn): void {
     options.onSignOn?.(entry.event);
     const now = Math.floor(entry.at / dayMs);
     if (now !== day) Object.assign(today, { accounts: 0, refusals: 0 });
@@ -110,12 +110,12 @@ export function createSignInLog(options: {
     add({ ...base, account: '', event: status === 429 ? 'held_back' : 'refused', email });
   }
 
-  async function accountOf({ account, email }: Waiting): Promise<string> {
+  async function accountOf({ account, email }: WaitingSignIn): Promise<string> {
     if (account !== '' || email === undefined || email.length > addressCharsMax) return account;
     return (await findAccountId(store, email)) ?? '';
   }
 
-  async function rowOf(entry: Waiting): Promise<SetRow | undefined> {
+  async function rowOf(entry: WaitingSignIn): Promise<SetRow | undefined> {
     const account = await accountOf(entry);
     // An account that was just deleted gets no row.
     if (account !== '' && (await isErased(store, account))) return undefined;

@@ -41,7 +41,7 @@ import {
 import type { SecondFactors } from '../proofs/second-factors.ts';
 import type { TrustedBrowsers, TrustRenewal } from '../proofs/trusted-browsers.ts';
 import { createSealedTexts } from '../sealed-text.ts';
-import { agentName, browserHash, countryOf } from '../visitor.ts';
+import { agentName, browserHash, visitorCountryOf } from '../visitor.ts';
 import type { SecurityEvent, SecurityLog } from './security-log.ts';
 import {
   type OpenRequest,
@@ -287,7 +287,7 @@ export function createSignIn(options: SignInOptions) {
           {
             link: options.pages.security,
             agent: agentName(visitor.userAgent),
-            country: countryOf(visitor),
+            country: visitorCountryOf(visitor),
           },
           person.id,
         );
@@ -791,7 +791,7 @@ function createFailureNotices(options: {
       if (limits.take('failures', person.id, nowMs) === 0) return;
       if (limits.take('mails', person.id, nowMs) > 0) return;
       const { account, credentials } = person;
-      const seen = { agent: agentName(visitor.userAgent), country: countryOf(visitor) };
+      const seen = { agent: agentName(visitor.userAgent), country: visitorCountryOf(visitor) };
       const values = { ...seen, link: pages.security };
       mailer.post(account.email, credentials.language, 'failedSignIns', values, person.id);
     },

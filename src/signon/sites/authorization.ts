@@ -188,12 +188,12 @@ interface WaitingRequest extends CarriedRequest {
 }
 
 /** A request as its row stores it. */
-interface Row extends WaitingRequest {
+interface StoredRequest extends WaitingRequest {
   readonly idHash: Uint8Array;
 }
 
 /** 1 was the layout of format 1, whose rows ended within a day. */
-export const transactionRow = record<Row>(2, {
+export const transactionRow = record<StoredRequest>(2, {
   waits: flag,
   idHash: fixed(hashBytes),
   askedAt: time,

@@ -19,7 +19,11 @@ import {
   type PageFrame,
   renderDocument,
 } from '../../web/layout/layout.tsx';
-import { fieldsOf, type ProfileFieldName, type ProfileJson } from '../people/profile/profile.ts';
+import {
+  type ProfileFieldName,
+  type ProfileJson,
+  profileFieldsOf,
+} from '../people/profile/profile.ts';
 import { SiteMark } from '../sessions/parts.page.tsx';
 import type { AskedScope } from './authorization.ts';
 import type { ErrorAnswer } from './authorize.ts';
@@ -293,7 +297,7 @@ function sharedValues(
   language: Language,
   text: ConsentCatalogue,
 ): SharedValue[] {
-  return fieldsOf(scope).map((field) => ({
+  return profileFieldsOf(scope).map((field) => ({
     field,
     label: text.fields[field],
     value: valueText(field, values, language, text),

@@ -28,11 +28,11 @@ import {
 } from '../../storage/record.ts';
 import { pagesUnder, type SetRow, type Store } from '../../storage/store.ts';
 import {
-  fieldsOf,
   type Profile,
   type ProfileFieldName,
   type ProfileJson,
   profileFields,
+  profileFieldsOf,
   type StoredField,
   storedFields,
 } from '../people/profile/profile.ts';
@@ -316,7 +316,7 @@ function storedFieldOf(name: ProfileFieldName): StoredField | undefined {
 export function storedFieldsOf(scopes: readonly Scope[]): ReadonlySet<StoredField> {
   return new Set(
     scopes
-      .flatMap(fieldsOf)
+      .flatMap(profileFieldsOf)
       .map(storedFieldOf)
       .filter((field) => field !== undefined),
   );

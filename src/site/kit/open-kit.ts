@@ -55,7 +55,7 @@ const magic = 0x950412de;
 const headerBytes = 28;
 const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', '"': '"', '\\': '\\' };
 
-interface Entry {
+interface Translation {
   readonly original: Buffer;
   readonly translated: Buffer;
 }
@@ -84,7 +84,7 @@ export function compileTranslation(po: string): Uint8Array {
   return Buffer.concat([tables, ...texts]);
 }
 
-function readPo(po: string): Entry[] {
+function readPo(po: string): Translation[] {
   const texts: { keyword: string; text: string }[] = [];
   for (const [i, line] of po.split('\n').entries()) {
     if (line === '' || (line.startsWith('#') && !line.startsWith('#,'))) continue;
@@ -95,7 +95,7 @@ function readPo(po: string): Entry[] {
     else if (texts.length > 0) texts.at(-1)!.text += text;
     else throw new Error('a translation begins within a text');
   }
-  const entries: Entry[] = [];
+  const entries: Translation[] = [];
   const seen = new Set<string>();
   for (let i = 0; i < texts.length; i += 2) {
     const [original, translated] = [texts[i]!, texts[i + 1]];

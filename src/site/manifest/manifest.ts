@@ -26,7 +26,7 @@ import { choicesOf, feeds, scoreTiers } from '../../reputation/blocklists/feed-d
 import { maliciousScore } from '../../reputation/check/score.ts';
 import { statsEndpoint } from '../../reputation/counts/stats.route.ts';
 import { categoryNames } from '../../reputation/reports/categories.ts';
-import { fieldsOf, profileFields } from '../../signon/people/profile/profile.ts';
+import { profileFields, profileFieldsOf } from '../../signon/people/profile/profile.ts';
 import {
   authorizeErrors,
   codeChallengeMethod,
@@ -283,7 +283,7 @@ export function manifestOf(options: ManifestOptions): JsonMembers {
     authorization_response_iss_parameter_supported: true,
     scopes: scopeNames.map((name) => ({
       name,
-      fields: fieldsOf(name).map((field) => ({
+      fields: profileFieldsOf(name).map((field) => ({
         name: field,
         description: v.getDescription(profileFields[field].schema) ?? '',
       })),

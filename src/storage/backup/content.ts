@@ -81,7 +81,7 @@ export function isEntry(key: Uint8Array): boolean {
 /** `encodeEvent` leaves room for a checksum. */
 const crcBytes = 4;
 
-export function rowOfEvent(event: StoreEvent): BackupRow {
+export function backupRowOfEvent(event: StoreEvent): BackupRow {
   const key = Buffer.alloc(8);
   key.writeBigUInt64BE(event.seq);
   const row = encodeEvent(event);

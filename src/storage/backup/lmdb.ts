@@ -22,11 +22,11 @@ import { decodeEvent, encodeEntry, readEntry, sealEntry, sealEvent } from '../ro
 import { storeLimits } from '../store.ts';
 import {
   type BackupRow,
+  backupRowOfEvent,
   eventRowOf,
   isEntry,
   type Part,
   type RowSource,
-  rowOfEvent,
   type StoreFacts,
 } from './content.ts';
 
@@ -50,7 +50,7 @@ export function lmdbSource(view: View): RowSource {
 
   function rowOf(part: Part, { key, value }: RawRow): BackupRow {
     const own = Buffer.from(key);
-    if (part === 'journal') return rowOfEvent(decodeEvent(own.readBigUInt64BE(), value));
+    if (part === 'journal') return backupRowOfEvent(decodeEvent(own.readBigUInt64BE(), value));
     if (part === 'eventIds') {
       const at = value.readUIntBE(6, 6);
       return { key: own, value: Buffer.alloc(0), number: readEventIdSeq(value), at };

@@ -30,6 +30,7 @@ import { migrate, nowMs, versionBlock } from '../postgres/schema.ts';
 import { type StoreEvent, StoreUnavailableError, storeLimits } from '../store.ts';
 import {
   type BackupRow,
+  backupRowOfEvent,
   compareRows,
   createRowDigests,
   eventRowOf,
@@ -39,7 +40,6 @@ import {
   parts,
   type RowDigest,
   type RowSource,
-  rowOfEvent,
 } from './content.ts';
 
 /** One restore at a time into the database. */
@@ -142,7 +142,7 @@ async function* readJournal(session: PostgresSession): AsyncGenerator<BackupRow[
       }
     }
     last = BigInt(found.at(-1)!.last_seq);
-    if (events.length > 0) yield events.map(rowOfEvent);
+    if (events.length > 0) yield events.map(backupRowOfEvent);
   }
 }
 

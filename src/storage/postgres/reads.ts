@@ -137,7 +137,7 @@ export class ForkedJournalError extends Error {
   override readonly name = 'ForkedJournalError';
 }
 
-interface Row {
+interface SelectedRow {
   readonly key: Buffer;
   readonly value: Buffer;
   readonly version: string;
@@ -230,7 +230,7 @@ export function createReads(connection: Connection, clock: Clock) {
   async function getMany(batch: readonly WantedRow[]): Promise<void> {
     try {
       const rows = await ask((session) =>
-        session.query<Row>({
+        session.query<SelectedRow>({
           name: 'get',
           text: `select key, value, version from kv where key = any($2::bytea[]) and ${isLive}`,
           values: [Math.floor(clock.now()), byteaArray(batch.map(({ key }) => key))],
@@ -312,7 +312,7 @@ export function createReads(connection: Connection, clock: Clock) {
 
     async scan(prefix: Key, after: Key | undefined, limit: number): Promise<StoredRow[]> {
       const rows = await ask((session) =>
-        session.query<Row>({
+        session.query<SelectedRow>({
           name: after === undefined ? 'scan' : 'scan on',
           text: `select key, value, version from (
                    select key, value, version,

@@ -33,7 +33,7 @@ function isHtml({ headers }: Reply): boolean {
   );
 }
 
-export function textOf({ body }: Reply): string | undefined {
+function bodyTextOf({ body }: Reply): string | undefined {
   if (body === undefined || typeof body === 'string') return body;
   return Buffer.concat(body instanceof Uint8Array ? [body] : body).toString('utf8');
 }
@@ -83,7 +83,7 @@ export function appearance(cookies: Cookies): Hook {
 }
 
 function themed(reply: Reply, theme: Theme): Reply {
-  const markup = isHtml(reply) ? textOf(reply) : undefined;
+  const markup = isHtml(reply) ? bodyTextOf(reply) : undefined;
   if (markup === undefined) return reply;
   const kept = reply.headers.filter(([name]) => !replacedHeaders.includes(name.toLowerCase()));
   const body = markup.replace('<html ', `<html data-theme="${theme}" `);
@@ -112,7 +112,7 @@ export function headerPerson<Session extends SessionLike>(options: {
       const session = token === undefined ? undefined : await sessions.find(token);
       if (session === undefined) return forAll(await run(request));
       const reply = await run(unconditional(request));
-      const markup = isHtml(reply) ? textOf(reply) : undefined;
+      const markup = isHtml(reply) ? bodyTextOf(reply) : undefined;
       if (markup === undefined) return forAll(reply);
       const person = await personOf(session);
       const body = withPersonMenu(markup, { ...tools.frame(languageOf(request)), person });

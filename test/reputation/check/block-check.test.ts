@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import type { SliceScheduler } from '../../../src/core/scheduling.ts';
 import { packMeta, setMeta, setReportedAt, setReports } from '../../../src/index/records.ts';
 import { type Prefix, parsePrefix } from '../../../src/ip/prefix.ts';
-import { createBlockCheck, hostsMax } from '../../../src/reputation/check/block-check.ts';
+import { blockHostsMax, createBlockCheck } from '../../../src/reputation/check/block-check.ts';
 import type { ReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { openFold } from '../state/fixture.ts';
@@ -144,17 +144,17 @@ describe('check of a block', () => {
     assert.equal(w.counted.length, 2);
   });
 
-  it(`keeps the worst ${hostsMax} of more`, async () => {
+  it(`keeps the worst ${blockHostsMax} of more`, async () => {
     const seed = 77;
     const random = seededRandom(seed);
     const w = world();
     const all: [number, number][] = [];
-    for (let i = 0; i < hostsMax + 3_000; i++) {
+    for (let i = 0; i < blockHostsMax + 3_000; i++) {
       const score = Math.floor(random.next() * 100);
       w.put({ text: `8.8.${i >> 8}.${i & 255}`, reports: 1, score, first: 1, last: 1 });
       all.push([i, score]);
     }
-    const expected = all.sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, hostsMax);
+    const expected = all.sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, blockHostsMax);
     const found = await w.reported('8.8.0.0/16');
     assert.deepEqual(
       found.map(([host, score]) => [host, score]),

@@ -12,8 +12,8 @@ import { createQuotaMemory, quotaKind } from '../../../src/access/quota/quota.ts
 import { createFrontEnd } from '../../../src/app/threads/front-end.ts';
 import { entryFlags } from '../../../src/contracts/reputation.ts';
 import { openGeo } from '../../../src/geo/open-geo.ts';
-import { statusOf } from '../../../src/http/answer/head.ts';
-import { bytesOf } from '../../../src/http/exchange.ts';
+import { statusOfHead } from '../../../src/http/answer/head.ts';
+import { bodyBytesOf } from '../../../src/http/exchange.ts';
 import type { HotRequest, HotRoute, PlainRoute } from '../../../src/http/router.ts';
 import { createIpIndex } from '../../../src/index/ip-index.ts';
 import * as rows from '../../../src/index/records.ts';
@@ -225,7 +225,7 @@ test('100,000 answers as bytes are the plain ones, byte for byte', (t) => {
       client: () => ({ ip: '', standing: 'untrusted' }),
       id: () => '',
       answer(head, body) {
-        said.status = statusOf(head);
+        said.status = statusOfHead(head);
         said.head = head + fields;
         said.body = Buffer.from(body as string).toString('latin1');
       },
@@ -427,7 +427,7 @@ function openBulk(t: TestContext, random: Seeded) {
       headers: { key: [key], ...headers },
     };
     const reply = await route.handle(request, { onGone: () => {} });
-    const bytes = bytesOf(reply.body!);
+    const bytes = bodyBytesOf(reply.body!);
     const { status } = reply;
     return { status, headers: new Map(reply.headers), body: bytes, text: String(bytes) };
   }

@@ -23,9 +23,9 @@ import {
 } from '../../../src/reputation/federation/publish/stored.ts';
 import { createPeerPoller } from '../../../src/reputation/federation/subscribe/module.ts';
 import {
-  addPeer,
   changePeer,
   listPeers,
+  storePeer,
 } from '../../../src/reputation/federation/subscribe/peers.ts';
 import { reportAdded } from '../../../src/reputation/state/events.ts';
 import { createEventId } from '../../../src/storage/journal/define-event.ts';
@@ -68,7 +68,7 @@ if (round === '1') {
   const value = publications.encode({ ...nothingPublished, isOn: true });
   await store.commit({ set: [{ key: federationPublicationKey(), value }] });
   const terms = { weight: 4, owner: '', isOwn: false, budget: 0, addedAt: clock.now() };
-  await addPeer(store, { url: url!, key: line!, ...terms }, () => []);
+  await storePeer(store, { url: url!, key: line!, ...terms }, () => []);
   await changePeer(store, 1, () => ({ acceptedSeq: 1_000_000 }));
 }
 

@@ -14,9 +14,9 @@ import { federationRoutes } from '../../../src/reputation/federation/federation.
 import {
   nothingPublished,
   type Publication,
-  partsOf,
   publications,
   segmentRows,
+  snapshotPartsOf,
 } from '../../../src/reputation/federation/publish/stored.ts';
 import { federationPublicationKey, federationSegmentKey } from '../../../src/storage/keys.ts';
 import { openLmdbStore } from '../../../src/storage/lmdb/store.ts';
@@ -117,7 +117,7 @@ describe('what peers read', () => {
         value: segmentRows.encode({ madeAt: 1, bytes: bytes.length, gzip: gzipSync(bytes) }),
       }));
       const value = publications.encode(published);
-      const parts = partsOf(6, gzipSync(snapshot));
+      const parts = snapshotPartsOf(6, gzipSync(snapshot));
       const set = [{ key: federationPublicationKey(), value }, ...rows, ...parts];
       assert.ok((await store.commit({ set })).ok);
     });

@@ -47,14 +47,14 @@ import {
   showPeer,
 } from '../../../src/reputation/federation/subscribe/operations.ts';
 import {
-  addPeer,
   changePeer,
+  deletePeer,
   findPeer,
   listPeers,
   type PeerInput,
   readCursor,
-  removePeer,
   type StoredPeer,
+  storePeer,
 } from '../../../src/reputation/federation/subscribe/peers.ts';
 import { loadList } from '../../../src/reputation/lists/load-list.ts';
 import { createWriter } from '../../../src/storage/codec.ts';
@@ -221,7 +221,7 @@ async function subscriber() {
     accept,
     async add(from: { url: string; key(): SigningKey }, more: Partial<PeerInput> = {}) {
       const input = { url: from.url, key: from.key().line, weight: 4, owner: '', isOwn: false };
-      const made = await addPeer(
+      const made = await storePeer(
         store,
         { ...input, budget: 0, addedAt: clock.now(), ...more },
         () => [],
@@ -393,7 +393,7 @@ it('a peer that is removed or decided on while it is read leaves nothing behind,
       act().then(() => response.end(writeBatch(all.slice(Number(first) - 1))));
       return true;
     });
-  during(() => removePeer(w.store, number, []));
+  during(() => deletePeer(w.store, number, []));
   await w.poll();
   assert.deepEqual([w.rows(), await readCursor(w.store, number)], [0, undefined]);
   w.clock.advance(1);
@@ -922,7 +922,7 @@ it('a look that finds the same head asks for nothing more, and is written twice 
   assert.equal(statuses.length, 10, 'the operator asked for it now');
   const late = await w.wait(24 * 60);
   assert.match(late.failure, /it is over/, 'a head that stays the same ends all the same');
-  await removePeer(w.store, first.number, []);
+  await deletePeer(w.store, first.number, []);
   await w.look();
   await w.add(from, old);
   await w.wait(0);
@@ -1022,7 +1022,7 @@ it('operators hear once of what begins, of each kind once a day at most, and of 
     });
   }
   assert.deepEqual(said, ['budget 800']);
-  await removePeer(w.store, 1, []);
+  await deletePeer(w.store, 1, []);
   assert.equal((await w.store.scan(peerNotesPrefix(), { limit: 1 })).length, 0);
 });
 
@@ -1069,7 +1069,7 @@ it('one key under two names is no second peer', async () => {
   const { w, from } = await followed();
   const twin = signingKey('c.example', from.key().seed);
   const input = { url: 'http://127.0.0.2', key: twin.line, weight: 4, owner: '', isOwn: false };
-  const made = await addPeer(w.store, { ...input, budget: 0, ...old }, () => []);
+  const made = await storePeer(w.store, { ...input, budget: 0, ...old }, () => []);
   assert.ok(!made.ok);
   assert.match(made.detail ?? '', /the key is that of the peer b\.example/);
   assert.equal((await listPeers(w.store)).length, 1);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { shownName } from '../../../src/signon/proofs/passkeys.ts';
+import { shownPasskeyName } from '../../../src/signon/proofs/passkeys.ts';
 import { mailedLink, webVisitor } from '../../support/browser/web-visitor.ts';
 import { forFile } from '../../support/server/for-file.ts';
 import { startTestServer } from '../../support/server/server.ts';
@@ -63,8 +63,8 @@ describe('pasted fields', () => {
     const names = (await ada.get('/account/keys')).body;
     for (let i = 0; i < 6; i++) assert.match(names, new RegExp(`>gate-${i}<`));
     for (const mark of marks)
-      assert.equal(shownName(`${mark}phone${mark}`), 'phone', JSON.stringify(mark));
-    assert.equal(shownName('שרה \u200f'), 'שרה');
+      assert.equal(shownPasskeyName(`${mark}phone${mark}`), 'phone', JSON.stringify(mark));
+    assert.equal(shownPasskeyName('שרה \u200f'), 'שרה');
   });
 
   it('each form with a password names its account to password managers', async () => {

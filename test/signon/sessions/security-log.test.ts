@@ -8,7 +8,7 @@ import {
   securityLogMax,
   unauthenticatedLogMax,
 } from '../../../src/signon/sessions/security-log.ts';
-import { agentName, browserHash, countryOf } from '../../../src/signon/visitor.ts';
+import { agentName, browserHash, visitorCountryOf } from '../../../src/signon/visitor.ts';
 import { value } from '../../support/house/result.ts';
 import { within } from '../../support/server/server.ts';
 import { openBench, password, visitor } from '../account-fixture.ts';
@@ -117,7 +117,7 @@ it('a browser is named in two words, whatever the header holds', () => {
     [`${'x'.repeat(1e6)} Firefox/1`, ''],
   ];
   for (const [header, expected] of named) assert.equal(agentName(header), expected);
-  assert.equal(countryOf({ ...visitor, country: '' }), 'ZZ');
+  assert.equal(visitorCountryOf({ ...visitor, country: '' }), 'ZZ');
 });
 
 it('the mark of a browser differs from account to account', () => {

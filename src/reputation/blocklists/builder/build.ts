@@ -69,12 +69,12 @@ import {
 import {
   aggregate,
   copyRow,
+  FEED_ROW,
+  feedRowCount,
   filterRows,
-  flagsOf,
+  flagsOfRow,
   originsOf,
-  ROW,
   type Rows,
-  rowCount,
   rowFlags,
   scoreOf,
   setOrigins,
@@ -329,7 +329,7 @@ function statsOf({ block, dropped }: Lists, files: readonly FeedFile[]): BuildSt
     return [...parts].reduce((sum, part) => sum + part.length, 0);
   };
   return {
-    entries: rowCount(block),
+    entries: feedRowCount(block),
     dropped,
     textBytes: bytesOf((file) => file.identity),
     gzipBytes: bytesOf((file) => file.gzip),
@@ -358,27 +358,27 @@ interface Content {
 export function listsOf({ rows, dropped }: CollectedEntries, entriesMax: number): Lists {
   const malicious = filterRows(rows, (at) => scoreOf(rows, at) >= scoreMin);
   const block = highest(malicious, entriesMax);
-  const exits = filterRows(rows, (at) => (flagsOf(rows, at) & rowFlags.exit) !== 0);
-  const left = rowCount(malicious) - rowCount(block);
-  return { block, exits: exits.subarray(0, entriesMax * ROW), dropped: dropped + left };
+  const exits = filterRows(rows, (at) => (flagsOfRow(rows, at) & rowFlags.exit) !== 0);
+  const left = feedRowCount(malicious) - feedRowCount(block);
+  return { block, exits: exits.subarray(0, entriesMax * FEED_ROW), dropped: dropped + left };
 }
 
 /** At most `max` rows: the highest scores, and of the last score the first addresses. */
 function highest(rows: Rows, max: number): Rows {
-  if (rowCount(rows) <= max) return rows;
+  if (feedRowCount(rows) <= max) return rows;
   const counts = new Uint32Array(101);
-  for (let at = 0; at < rows.length; at += ROW) counts[scoreOf(rows, at)]! += 1;
+  for (let at = 0; at < rows.length; at += FEED_ROW) counts[scoreOf(rows, at)]! += 1;
   let score = 100;
   let left = max;
   while (counts[score]! <= left) left -= counts[score--]!;
-  const kept = new Uint32Array(max * ROW);
+  const kept = new Uint32Array(max * FEED_ROW);
   let to = 0;
-  for (let at = 0; to < kept.length; at += ROW) {
+  for (let at = 0; to < kept.length; at += FEED_ROW) {
     const its = scoreOf(rows, at);
     // Rows of the lowest score are kept as long as there is room for them.
     if (its < score || (its === score && left-- <= 0)) continue;
     copyRow(rows, at, kept, to);
-    to += ROW;
+    to += FEED_ROW;
   }
   return kept;
 }
@@ -440,7 +440,7 @@ function createListChoice(byTier: ReadonlyMap<number, Split>, exits: Split, bloc
     const name = `${limit} ${family}`;
     const known = limited.get(name);
     if (known !== undefined) return known;
-    const isCut = rowCount(block) > limit;
+    const isCut = feedRowCount(block) > limit;
     const made =
       family !== undefined
         ? { four: worstOf(limit, 4), six: worstOf(limit, 6) }
@@ -456,7 +456,7 @@ function createListChoice(byTier: ReadonlyMap<number, Split>, exits: Split, bloc
     const ofTier = limit === undefined ? byTier.get(tier)! : worst(limit, choice.family);
     const split = feed.content === 'exits' ? exits : ofTier;
     const rows = family === 4 ? split.four : split.six;
-    const isTooLong = feed.style !== 'plain' && rowCount(rows) > largeFrom;
+    const isTooLong = feed.style !== 'plain' && feedRowCount(rows) > largeFrom;
     if (!choice.aggregated && !isTooLong) return rows;
     const known = aggregated.get(rows) ?? aggregate(rows);
     aggregated.set(rows, known);
@@ -488,11 +488,11 @@ async function linesContent(
   const families = familiesOf(feed, choice);
   const counts = { 4: 0, 6: 0 };
   const list = feed.content === 'exits' ? lists.exits : lists.block;
-  const encodings = twinsOf(feed, choice, rowCount(list));
+  const encodings = twinsOf(feed, choice, feedRowCount(list));
   const pieces: KnownPiece[][] = [];
   for (const family of families) {
     const rows = listOf(feed, choice, family);
-    counts[family] = rowCount(rows);
+    counts[family] = feedRowCount(rows);
     const { scoreMin: tier, limit, aggregated } = choice;
     const of = limit === undefined ? '' : choice.family;
     const name = `${feed.content} ${tier} ${limit} ${of} ${aggregated}`;
@@ -530,7 +530,7 @@ async function recordsContent(
 ): Promise<Content> {
   const families = familiesOf(feed, choice);
   const separator = await maker.text(separators[feed.style]);
-  const encodings = listTwins(segments.reduce((sum, { rows }) => sum + rowCount(rows), 0));
+  const encodings = listTwins(segments.reduce((sum, { rows }) => sum + feedRowCount(rows), 0));
   const wanted = segments.filter(
     ({ score, family }) => score >= choice.scoreMin && families.includes(family),
   );
@@ -539,7 +539,7 @@ async function recordsContent(
   for (const segment of wanted) {
     if (pieces.length > 0) pieces.push(separator);
     pieces.push(...(await maker.records(segment, feed.style, encodings)));
-    entries += rowCount(segment.rows);
+    entries += feedRowCount(segment.rows);
   }
   function frame(changedAt: string, version: number): string[] {
     const facts = { changedAt, version, count: entries, scoreMin: choice.scoreMin };

@@ -25,23 +25,23 @@ import type { IpFamily } from '../../../ip/address.ts';
 import { type Prefix, widthOf, withoutHoles } from '../../../ip/prefix.ts';
 import { maliciousBy, maliciousScore } from '../../check/score.ts';
 import {
-  compareRows,
+  compareFeedRows,
   copyRow,
   coversAt,
-  createRowList,
+  createFeedRowList,
+  FEED_ROW,
   familyOf,
-  flagsOf,
+  flagsOfRow,
   infoOf,
-  lengthOf,
+  lengthOfRow,
   packInfo,
-  ROW,
   type RowList,
   type Rows,
   rowFlags,
   scoreOf,
   setInfo,
   splitFamilies,
-  turnOf,
+  turnOfRow,
 } from './rows.ts';
 
 // Holes in prefixes: a feed can't say "all of this but that", so a listed prefix with allowlisted
@@ -58,44 +58,44 @@ export function cutHoles(
   rowsMax: number,
 ): { rows: Rows; dropped: number } {
   if (holes.length === 0) return { rows, dropped: 0 };
-  const whole = createRowList(rowsMax, rows.length / ROW);
-  const pieces = createRowList(rowsMax, 64);
+  const whole = createFeedRowList(rowsMax, rows.length / FEED_ROW);
+  const pieces = createFeedRowList(rowsMax, 64);
   let dropped = 0;
-  for (let at = 0; at < rows.length; at += ROW) {
+  for (let at = 0; at < rows.length; at += FEED_ROW) {
     const first = firstHoleFrom(rows, at, holes);
     if (isHoleIn(rows, at, holes, first)) dropped += cut(rows, at, holes, first, pieces);
     else addCopy(rows, at, whole);
   }
   const merged = merge(whole.finish(), sorted(pieces.finish()));
-  const kept = merged.subarray(0, rowsMax * ROW);
-  return { rows: kept, dropped: dropped + (merged.length - kept.length) / ROW };
+  const kept = merged.subarray(0, rowsMax * FEED_ROW);
+  return { rows: kept, dropped: dropped + (merged.length - kept.length) / FEED_ROW };
 }
 
 function isHoleIn(rows: Rows, at: number, holes: Rows, hole: number): boolean {
   return (
     hole < holes.length &&
     familyOf(holes, hole) === familyOf(rows, at) &&
-    lengthOf(holes, hole) >= lengthOf(rows, at) &&
-    coversAt(rows, at, lengthOf(rows, at), holes, hole)
+    lengthOfRow(holes, hole) >= lengthOfRow(rows, at) &&
+    coversAt(rows, at, lengthOfRow(rows, at), holes, hole)
   );
 }
 
 /** Offset of the first hole that doesn't come before the row: those in it follow. */
 function firstHoleFrom(rows: Rows, at: number, holes: Rows): number {
   let low = 0;
-  let high = holes.length / ROW;
+  let high = holes.length / FEED_ROW;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (compareRows(holes, middle * ROW, rows, at) < 0) low = middle + 1;
+    if (compareFeedRows(holes, middle * FEED_ROW, rows, at) < 0) low = middle + 1;
     else high = middle;
   }
-  return low * ROW;
+  return low * FEED_ROW;
 }
 
 /** Adds the pieces of one row; each is the row but for its prefix. @returns those without room */
 function cut(rows: Rows, at: number, holes: Rows, first: number, out: RowList): number {
   const inside: Prefix[] = [];
-  for (let hole = first; isHoleIn(rows, at, holes, hole); hole += ROW) {
+  for (let hole = first; isHoleIn(rows, at, holes, hole); hole += FEED_ROW) {
     inside.push(prefixAt(holes, hole));
   }
   let dropped = 0;
@@ -106,13 +106,17 @@ function cut(rows: Rows, at: number, holes: Rows, first: number, out: RowList): 
       continue;
     }
     out.words.set(words, to);
-    setInfo(out.words, to, infoOf(rows, at) - lengthOf(rows, at) + length);
+    setInfo(out.words, to, infoOf(rows, at) - lengthOfRow(rows, at) + length);
   }
   return dropped;
 }
 
 function prefixAt(rows: Rows, at: number): Prefix {
-  return { family: familyOf(rows, at), words: rows.slice(at, at + 4), length: lengthOf(rows, at) };
+  return {
+    family: familyOf(rows, at),
+    words: rows.slice(at, at + 4),
+    length: lengthOfRow(rows, at),
+  };
 }
 
 /** Offset of the copy, -1 when there is no room. */
@@ -124,40 +128,41 @@ function addCopy(rows: Rows, at: number, out: RowList): number {
 
 /** Prefixes that were cut may lie in one another: their pieces come out of order. */
 function sorted(rows: Rows): Rows {
-  const order = Array.from({ length: rows.length / ROW }, (_, row) => row * ROW);
-  order.sort((i, j) => compareRows(rows, i, rows, j));
+  const order = Array.from({ length: rows.length / FEED_ROW }, (_, row) => row * FEED_ROW);
+  order.sort((i, j) => compareFeedRows(rows, i, rows, j));
   const result = new Uint32Array(rows.length);
-  for (const [to, at] of order.entries()) result.set(rows.subarray(at, at + ROW), to * ROW);
+  for (const [to, at] of order.entries())
+    result.set(rows.subarray(at, at + FEED_ROW), to * FEED_ROW);
   return result;
 }
 
 /** Both in order. Of two rows with one prefix, the higher score and the flags of both stay. */
 function merge(a: Rows, b: Rows): Rows {
-  const out = createRowList((a.length + b.length) / ROW, (a.length + b.length) / ROW);
+  const out = createFeedRowList((a.length + b.length) / FEED_ROW, (a.length + b.length) / FEED_ROW);
   let last = -1;
   const put = (rows: Rows, at: number) => {
-    if (last >= 0 && compareRows(out.words, last, rows, at) === 0) {
+    if (last >= 0 && compareFeedRows(out.words, last, rows, at) === 0) {
       const isHigher = scoreOf(rows, at) > scoreOf(out.words, last);
-      const flags = flagsOf(rows, at) | flagsOf(out.words, last);
-      const turn = turnOf(rows, at) + turnOf(out.words, last);
-      if (isHigher) out.words.set(rows.subarray(at, at + ROW), last);
+      const flags = flagsOfRow(rows, at) | flagsOfRow(out.words, last);
+      const turn = turnOfRow(rows, at) + turnOfRow(out.words, last);
+      if (isHigher) out.words.set(rows.subarray(at, at + FEED_ROW), last);
       const score = scoreOf(out.words, last);
-      setInfo(out.words, last, packInfo(lengthOf(rows, at), score, flags, turn));
+      setInfo(out.words, last, packInfo(lengthOfRow(rows, at), score, flags, turn));
       return;
     }
-    last = out.count * ROW;
+    last = out.count * FEED_ROW;
     addCopy(rows, at, out);
   };
   let i = 0;
   let j = 0;
   while (i < a.length || j < b.length) {
-    const isFirst = j >= b.length || (i < a.length && compareRows(a, i, b, j) <= 0);
+    const isFirst = j >= b.length || (i < a.length && compareFeedRows(a, i, b, j) <= 0);
     if (isFirst) {
       put(a, i);
-      i += ROW;
+      i += FEED_ROW;
     } else {
       put(b, j);
-      j += ROW;
+      j += FEED_ROW;
     }
   }
   return out.finish();
@@ -197,8 +202,8 @@ const rootWords = new Uint32Array(4);
 
 export async function collect(options: CollectOptions): Promise<CollectedEntries> {
   // Room that is not used costs address space alone; an array that grows costs copies.
-  const rows = createRowList(options.rowsMax, options.index.size());
-  const found = { rows, holes: createRowList(options.rowsMax) };
+  const rows = createFeedRowList(options.rowsMax, options.index.size());
+  const found = { rows, holes: createFeedRowList(options.rowsMax) };
   const { records } = options.index;
   const entries = new Uint32Array(readEntries);
   const metas = new Uint32Array(readEntries);

@@ -15,14 +15,14 @@ import { parsePrefix, widthOf } from '../../../ip/prefix.ts';
 import { createWriter, decode } from '../../../storage/codec.ts';
 import { sharedCopy } from '../pieces/text.ts';
 import {
-  compareRows,
-  createRowList,
+  compareFeedRows,
+  createFeedRowList,
+  FEED_ROW,
   familyOf,
-  inOrder,
+  feedRowsInOrder,
   isBySame,
-  lengthOf,
+  lengthOfRow,
   packInfo,
-  ROW,
   type Rows,
   rowFlags,
 } from './rows.ts';
@@ -141,12 +141,12 @@ function difference(
   let j = 0;
   while (i < before.length || j < after.length) {
     const order =
-      i >= before.length ? 1 : j >= after.length ? -1 : compareRows(before, i, after, j);
+      i >= before.length ? 1 : j >= after.length ? -1 : compareFeedRows(before, i, after, j);
     if (order < 0) removed.push(prefixText(before, i));
     // A word of the operator, of a list or of reports, or its end, is news of an entry that stays.
     else if (order > 0 || !isBySame(before, i, after, j)) added.push(prefixText(after, j));
-    if (order <= 0) i += ROW;
-    if (order >= 0) j += ROW;
+    if (order <= 0) i += FEED_ROW;
+    if (order >= 0) j += FEED_ROW;
     if (added.length + removed.length > historyLimits.stepEntriesMax) return 'too large';
   }
   if (added.length + removed.length === 0) return undefined;
@@ -155,7 +155,7 @@ function difference(
 
 function prefixText(rows: Rows, at: number): string {
   const family = familyOf(rows, at);
-  const length = lengthOf(rows, at);
+  const length = lengthOfRow(rows, at);
   const address = formatIp(family, rows.subarray(at, at + 4));
   return length === widthOf(family) ? address : `${address}/${length}`;
 }
@@ -168,7 +168,7 @@ export function rebuildList(base: string, steps: readonly HistoryStep[]): Rows |
     for (const text of removed) present.delete(text);
     for (const text of added) present.add(text);
   }
-  const rows = createRowList(present.size, present.size);
+  const rows = createFeedRowList(present.size, present.size);
   for (const text of present) {
     const prefix = parsePrefix(text);
     if (!prefix.ok) return undefined;
@@ -181,7 +181,7 @@ export function rebuildList(base: string, steps: readonly HistoryStep[]): Rows |
       rowFlags.ownUnknown | (family === 6 ? rowFlags.six : 0),
     );
   }
-  return inOrder(rows.finish());
+  return feedRowsInOrder(rows.finish());
 }
 
 /**

@@ -13,7 +13,7 @@
 
 import type { IpFamily } from '../../../ip/address.ts';
 
-export const ROW = 8;
+export const FEED_ROW = 8;
 const INFO = 4;
 
 export const rowFlags = {
@@ -34,11 +34,11 @@ export const rowFlags = {
 
 export type Rows = Uint32Array;
 
-export function rowCount(rows: Rows): number {
-  return rows.length / ROW;
+export function feedRowCount(rows: Rows): number {
+  return rows.length / FEED_ROW;
 }
 
-export function lengthOf(rows: Rows, at: number): number {
+export function lengthOfRow(rows: Rows, at: number): number {
   return rows[at + INFO]! & 0xff;
 }
 
@@ -46,20 +46,20 @@ export function scoreOf(rows: Rows, at: number): number {
   return (rows[at + INFO]! >>> 8) & 0xff;
 }
 
-export function flagsOf(rows: Rows, at: number): number {
+export function flagsOfRow(rows: Rows, at: number): number {
   return (rows[at + INFO]! >>> 16) & 0xff;
 }
 
 export function familyOf(rows: Rows, at: number): IpFamily {
-  return (flagsOf(rows, at) & rowFlags.six) === 0 ? 4 : 6;
+  return (flagsOfRow(rows, at) & rowFlags.six) === 0 ? 4 : 6;
 }
 
-export function reportsOf(rows: Rows, at: number): number {
+export function reportsOfRow(rows: Rows, at: number): number {
   return rows[at + 5]!;
 }
 
 /** Seconds since 1970, 0 = never. */
-export function lastReportedAtOf(rows: Rows, at: number): number {
+export function lastReportedAtOfRow(rows: Rows, at: number): number {
   return rows[at + 6]!;
 }
 
@@ -67,7 +67,7 @@ export function geoOf(rows: Rows, at: number): number {
   return rows[at + 7]!;
 }
 
-export function turnOf(rows: Rows, at: number): number {
+export function turnOfRow(rows: Rows, at: number): number {
   return rows[at + INFO]! >>> 24;
 }
 
@@ -76,20 +76,21 @@ export function turnOf(rows: Rows, at: number): number {
  * not know. In shared memory, so that it is not copied from thread to thread.
  */
 export function originsOf(rows: Rows): Uint8Array {
-  const origins = new Uint8Array(new SharedArrayBuffer(rowCount(rows)));
+  const origins = new Uint8Array(new SharedArrayBuffer(feedRowCount(rows)));
   for (let i = 0; i < origins.length; i++) {
-    origins[i] = (flagsOf(rows, i * ROW) & byWhom) | (turnOf(rows, i * ROW) & turnMask);
+    origins[i] =
+      (flagsOfRow(rows, i * FEED_ROW) & byWhom) | (turnOfRow(rows, i * FEED_ROW) & turnMask);
   }
   return origins;
 }
 
 /** Writes the origins of the same rows into them; of others it writes nothing. */
 export function setOrigins(rows: Rows, origins: Uint8Array): void {
-  if (origins.length !== rowCount(rows)) return;
+  if (origins.length !== feedRowCount(rows)) return;
   for (const [i, origin] of origins.entries()) {
-    const at = i * ROW;
-    const flags = (flagsOf(rows, at) & ~byWhom) | (origin & byWhom);
-    rows[at + INFO] = packInfo(lengthOf(rows, at), scoreOf(rows, at), flags, origin & turnMask);
+    const at = i * FEED_ROW;
+    const flags = (flagsOfRow(rows, at) & ~byWhom) | (origin & byWhom);
+    rows[at + INFO] = packInfo(lengthOfRow(rows, at), scoreOf(rows, at), flags, origin & turnMask);
   }
 }
 
@@ -109,8 +110,10 @@ export function shownInfoOf(rows: Rows, at: number): number {
 
 /** Returns whether the same make both rows malicious, and nothing changed between; true where it is not known. */
 export function isBySame(a: Rows, i: number, b: Rows, j: number): boolean {
-  if (((flagsOf(a, i) | flagsOf(b, j)) & rowFlags.ownUnknown) !== 0) return true;
-  return ((flagsOf(a, i) ^ flagsOf(b, j)) & byWhom) === 0 && turnOf(a, i) === turnOf(b, j);
+  if (((flagsOfRow(a, i) | flagsOfRow(b, j)) & rowFlags.ownUnknown) !== 0) return true;
+  return (
+    ((flagsOfRow(a, i) ^ flagsOfRow(b, j)) & byWhom) === 0 && turnOfRow(a, i) === turnOfRow(b, j)
+  );
 }
 
 export function infoOf(rows: Rows, at: number): number {
@@ -121,21 +124,23 @@ export function setInfo(rows: Rows, at: number, info: number): void {
   rows[at + INFO] = info;
 }
 
-export type RowList = ReturnType<typeof createRowList>;
+export type RowList = ReturnType<typeof createFeedRowList>;
 
-export function createRowList(rowsMax: number, roomFor = 1_024) {
-  let words: Rows = new Uint32Array(Math.min(roomFor, rowsMax) * ROW);
+export function createFeedRowList(rowsMax: number, roomFor = 1_024) {
+  let words: Rows = new Uint32Array(Math.min(roomFor, rowsMax) * FEED_ROW);
   let count = 0;
   return {
     /** Offset of a new row, its words 0. Never beyond `rowsMax`: -1 then. */
     add(): number {
       if (count === rowsMax) return -1;
-      if ((count + 1) * ROW > words.length) {
-        const larger = new Uint32Array(Math.min(rowsMax * ROW, Math.max(ROW, 2 * words.length)));
+      if ((count + 1) * FEED_ROW > words.length) {
+        const larger = new Uint32Array(
+          Math.min(rowsMax * FEED_ROW, Math.max(FEED_ROW, 2 * words.length)),
+        );
         larger.set(words);
         words = larger;
       }
-      return count++ * ROW;
+      return count++ * FEED_ROW;
     },
     /** The array at the moment: another one after the next `add`. */
     get words(): Rows {
@@ -145,7 +150,7 @@ export function createRowList(rowsMax: number, roomFor = 1_024) {
       return count;
     },
     /** The rows alone. */
-    finish: (): Rows => words.subarray(0, count * ROW),
+    finish: (): Rows => words.subarray(0, count * FEED_ROW),
   };
 }
 
@@ -162,7 +167,7 @@ export function copyRow(from: Rows, at: number, to: Rows, toAt: number): void {
 }
 
 /** Negative, 0 or positive: the order of two rows' prefixes. */
-export function compareRows(a: Rows, i: number, b: Rows, j: number): number {
+export function compareFeedRows(a: Rows, i: number, b: Rows, j: number): number {
   const family = familyOf(a, i) - familyOf(b, j);
   if (family !== 0) return family;
   const first = a[i]! - b[j]!;
@@ -171,20 +176,20 @@ export function compareRows(a: Rows, i: number, b: Rows, j: number): number {
     const difference = a[i + word]! - b[j + word]!;
     if (difference !== 0) return difference;
   }
-  return lengthOf(a, i) - lengthOf(b, j);
+  return lengthOfRow(a, i) - lengthOfRow(b, j);
 }
 
 /** The rows in order; `rows` itself when they are. */
-export function inOrder(rows: Rows): Rows {
+export function feedRowsInOrder(rows: Rows): Rows {
   // Mostly it is in order already: a million rows need no sorting then, nor an array of their places.
-  let at = ROW;
-  while (at < rows.length && compareRows(rows, at - ROW, rows, at) < 0) at += ROW;
+  let at = FEED_ROW;
+  while (at < rows.length && compareFeedRows(rows, at - FEED_ROW, rows, at) < 0) at += FEED_ROW;
   if (at >= rows.length) return rows;
-  const order = Array.from({ length: rowCount(rows) }, (_, row) => row * ROW);
-  order.sort((a, b) => compareRows(rows, a, rows, b));
+  const order = Array.from({ length: feedRowCount(rows) }, (_, row) => row * FEED_ROW);
+  order.sort((a, b) => compareFeedRows(rows, a, rows, b));
   const sorted = new Uint32Array(rows.length);
   for (const [to, from] of order.entries()) {
-    sorted.set(rows.subarray(from, from + ROW), to * ROW);
+    sorted.set(rows.subarray(from, from + FEED_ROW), to * FEED_ROW);
   }
   return sorted;
 }
@@ -201,16 +206,16 @@ export function coversAt(a: Rows, i: number, length: number, b: Rows, j: number)
 /** Rows that `isWanted` says true of, in their order; `rows` itself when that is all of them. */
 export function filterRows(rows: Rows, isWanted: (at: number) => boolean): Rows {
   let from = 0;
-  while (from < rows.length && isWanted(from)) from += ROW;
+  while (from < rows.length && isWanted(from)) from += FEED_ROW;
   if (from === rows.length) return rows;
   // Room that is not used costs address space alone.
-  const kept = new Uint32Array(rows.length - ROW);
+  const kept = new Uint32Array(rows.length - FEED_ROW);
   kept.set(rows.subarray(0, from));
   let to = from;
-  for (let at = from + ROW; at < rows.length; at += ROW) {
+  for (let at = from + FEED_ROW; at < rows.length; at += FEED_ROW) {
     if (!isWanted(at)) continue;
     copyRow(rows, at, kept, to);
-    to += ROW;
+    to += FEED_ROW;
   }
   return kept.subarray(0, to);
 }
@@ -218,13 +223,13 @@ export function filterRows(rows: Rows, isWanted: (at: number) => boolean): Rows 
 /** IPv4 rows and IPv6 rows, as views. */
 export function splitFamilies(rows: Rows): { four: Rows; six: Rows } {
   let low = 0;
-  let high = rowCount(rows);
+  let high = feedRowCount(rows);
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (familyOf(rows, middle * ROW) === 4) low = middle + 1;
+    if (familyOf(rows, middle * FEED_ROW) === 4) low = middle + 1;
     else high = middle;
   }
-  return { four: rows.subarray(0, low * ROW), six: rows.subarray(low * ROW) };
+  return { four: rows.subarray(0, low * FEED_ROW), six: rows.subarray(low * FEED_ROW) };
 }
 
 // The fewest prefixes that cover exactly the addresses of a list, not one more. In address order,
@@ -235,23 +240,23 @@ export function splitFamilies(rows: Rows): { four: Rows; six: Rows } {
 export function aggregate(rows: Rows): Rows {
   const stack = new Uint32Array(rows.length);
   let top = 0;
-  for (let at = 0; at < rows.length; at += ROW) {
-    const last = top - ROW;
-    if (last >= 0 && coversAt(stack, last, lengthOf(stack, last), rows, at)) continue;
+  for (let at = 0; at < rows.length; at += FEED_ROW) {
+    const last = top - FEED_ROW;
+    if (last >= 0 && coversAt(stack, last, lengthOfRow(stack, last), rows, at)) continue;
     copyRow(rows, at, stack, top);
-    top += ROW;
-    while (top >= 2 * ROW && areHalves(stack, top - 2 * ROW, top - ROW)) {
-      top -= ROW;
+    top += FEED_ROW;
+    while (top >= 2 * FEED_ROW && areHalves(stack, top - 2 * FEED_ROW, top - FEED_ROW)) {
+      top -= FEED_ROW;
       // The lower half has the address of the whole.
-      setInfo(stack, top - ROW, infoOf(stack, top - ROW) - 1);
+      setInfo(stack, top - FEED_ROW, infoOf(stack, top - FEED_ROW) - 1);
     }
   }
   return stack.subarray(0, top);
 }
 
 function areHalves(rows: Rows, low: number, high: number): boolean {
-  const length = lengthOf(rows, low);
-  if (length === 0 || lengthOf(rows, high) !== length) return false;
+  const length = lengthOfRow(rows, low);
+  if (length === 0 || lengthOfRow(rows, high) !== length) return false;
   const bit = length - 1;
   const isLower = (rows[low + (bit >>> 5)]! & (0x8000_0000 >>> (bit & 31))) === 0;
   return isLower && coversAt(rows, low, bit, rows, high);

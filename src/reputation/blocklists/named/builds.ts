@@ -14,7 +14,7 @@ import { createScheduler, createSemaphore, type SliceScheduler } from '../../../
 import { minuteMs } from '../../../core/time.ts';
 import { countryOf, type GeoReader, providerOf } from '../../../geo/reader.ts';
 import type { Rows } from '../builder/rows.ts';
-import { rowCount } from '../builder/rows.ts';
+import { feedRowCount } from '../builder/rows.ts';
 import type { OperatorTexts } from '../pieces/lines.ts';
 import { hashOf } from '../pieces/pieces.ts';
 import { sharedCopy } from '../pieces/text.ts';
@@ -185,7 +185,7 @@ export function createNamedBuilds(
       `"${hashOf(digest, Buffer.from(encoding)).toString('base64url').slice(0, 22)}"`;
     const file: NamedFile = {
       type: form.type,
-      entries: rowCount(one.selected.rows),
+      entries: feedRowCount(one.selected.rows),
       changedAtMs: one.selected.changedAtMs,
       state: one.selected.state,
       identity: { body, etag: etag('') },

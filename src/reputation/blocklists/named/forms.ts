@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { SliceScheduler } from '../../../core/scheduling.ts';
-import { aggregate, ROW, type Rows, rowCount, splitFamilies } from '../builder/rows.ts';
+import { aggregate, FEED_ROW, feedRowCount, type Rows, splitFamilies } from '../builder/rows.ts';
 import { feeds, type LinesFeed, type RecordsFeed } from '../feed-definitions.ts';
 import {
   type FrameFacts,
@@ -62,8 +62,8 @@ export async function inSlices(
   scheduler: SliceScheduler,
   write: (part: Rows, isFirst: boolean) => void,
 ): Promise<void> {
-  for (let at = 0; at < rows.length; at += rowsPerSlice * ROW) {
-    write(rows.subarray(at, at + rowsPerSlice * ROW), at === 0);
+  for (let at = 0; at < rows.length; at += rowsPerSlice * FEED_ROW) {
+    write(rows.subarray(at, at + rowsPerSlice * FEED_ROW), at === 0);
     if (scheduler.shouldYield()) await scheduler.yield();
   }
 }
@@ -104,7 +104,7 @@ function linesForm(feed: LinesFeed): Form {
       changedAt: selected.changedAt,
       version: undefined,
       families,
-      counts: { 4: rowCount(rows[4]), 6: rowCount(rows[6]) },
+      counts: { 4: feedRowCount(rows[4]), 6: feedRowCount(rows[6]) },
       scoreMin: selected.minimumScore,
       aggregated: selected.collapsed,
       sets,
@@ -133,7 +133,7 @@ function recordsForm({ name, style, type }: RecordsFeed): Form {
   ): Promise<Uint8Array> {
     const { rows, minimumScore: scoreMin, changedAt, changedAtMs: version } = selected;
     const renderer = createRecordRenderer(names);
-    const facts = { changedAt, version, count: rowCount(rows), scoreMin };
+    const facts = { changedAt, version, count: feedRowCount(rows), scoreMin };
     const { head, foot } = recordFrame(style, facts);
     const sink = new TextSink();
     put(sink, head);

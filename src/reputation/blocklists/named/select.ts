@@ -15,7 +15,7 @@ import type { Sources } from '../../lists/sources.ts';
 import { addressBytes, decodeRow } from '../../reports/store/report-rows.ts';
 import { type Contributions, contributionKinds, kindOf, refOf } from '../../state/contributions.ts';
 import type { Blacklist, BlacklistSnapshot } from '../blacklist.ts';
-import { inOrder, packInfo, ROW, type Rows, rowFlags } from '../builder/rows.ts';
+import { FEED_ROW, feedRowsInOrder, packInfo, type Rows, rowFlags } from '../builder/rows.ts';
 import type { NamedFeed } from './named-feeds.ts';
 
 /** Reports of an address that a choice by category reads, the newest. */
@@ -131,7 +131,7 @@ export async function selectFeed(
     if (scheduler.shouldYield()) await scheduler.yield();
   }
   const packed = await packedRows(from, snapshot, chosen.subarray(0, count).sort(), scheduler);
-  return { rows: inOrder(packed), workedMs: scheduler.workedMs(), readMs: scanMs * reads };
+  return { rows: feedRowsInOrder(packed), workedMs: scheduler.workedMs(), readMs: scanMs * reads };
 }
 
 function countryChoice(
@@ -178,12 +178,12 @@ async function packedRows(
   scheduler: SliceScheduler,
 ): Promise<Rows> {
   const { records } = index;
-  const packed = new Uint32Array(chosen.length * ROW);
+  const packed = new Uint32Array(chosen.length * FEED_ROW);
   const words = new Uint32Array(4);
   const covering = new Int32Array(COVERING_MAX);
   for (const [i, row] of chosen.entries()) {
     if (i % rowsPerSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
-    const at = i * ROW;
+    const at = i * FEED_ROW;
     const family = rows.family(row);
     const length = rows.length[row]!;
     rows.copyAddress(row, words);

@@ -24,14 +24,14 @@ import { endpoint } from '../../../web/guard/endpoint.ts';
 import type { Guard, HandlerResult, KeyedCall } from '../../../web/guard/guard.ts';
 import { noStore } from '../../../web/shape.ts';
 import {
-  compareRows,
+  compareFeedRows,
+  FEED_ROW,
   familyOf,
-  lastReportedAtOf,
+  feedRowCount,
+  lastReportedAtOfRow,
   packInfo,
-  ROW,
   type Rows,
-  reportsOf,
-  rowCount,
+  reportsOfRow,
   rowFlags,
   scoreOf,
 } from '../builder/rows.ts';
@@ -306,7 +306,7 @@ function rowOfCursor(next: string): Rows | undefined {
   const prefix = parsePrefix(Buffer.from(next, 'base64url').toString('latin1'));
   if (!prefix.ok) return undefined;
   const { family, words, length } = prefix.value;
-  const row = new Uint32Array(ROW);
+  const row = new Uint32Array(FEED_ROW);
   row.set(words);
   row[4] = packInfo(length, 0, family === 6 ? rowFlags.six : 0);
   return row;
@@ -315,13 +315,13 @@ function rowOfCursor(next: string): Rows | undefined {
 function firstAfter(rows: Rows, cursor: Rows | undefined): number {
   if (cursor === undefined) return 0;
   let low = 0;
-  let high = rowCount(rows);
+  let high = feedRowCount(rows);
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (compareRows(rows, middle * ROW, cursor, 0) <= 0) low = middle + 1;
+    if (compareFeedRows(rows, middle * FEED_ROW, cursor, 0) <= 0) low = middle + 1;
     else high = middle;
   }
-  return low * ROW;
+  return low * FEED_ROW;
 }
 
 interface StixObject {
@@ -344,9 +344,9 @@ async function makeBeginnings(
   idAt: Stix['idAt'],
   scheduler: SliceScheduler,
 ): Promise<Uint32Array> {
-  const made = new Uint32Array(rowCount(rows));
+  const made = new Uint32Array(feedRowCount(rows));
   for (let row = 0; row < made.length; row++) {
-    made[row] = beginningOf(idAt(rows, row * ROW));
+    made[row] = beginningOf(idAt(rows, row * FEED_ROW));
     if (row % rowsPerSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
   }
   return made;
@@ -383,7 +383,7 @@ function stixOf({ operatorTexts, name }: FeedSelection, stampMs: number) {
     },
     indicatorAt(rows: Rows, at: number) {
       const value = plainOf(rows, at);
-      const last = lastReportedAtOf(rows, at);
+      const last = lastReportedAtOfRow(rows, at);
       const seen = last === 0 ? '' : `, last ${new Date(last * 1_000).toISOString().slice(0, 10)}`;
       return {
         type: 'indicator',
@@ -393,7 +393,7 @@ function stixOf({ operatorTexts, name }: FeedSelection, stampMs: number) {
         created,
         modified: stamp,
         name: value,
-        description: `Score ${scoreOf(rows, at)}, ${reportsOf(rows, at)} reports${seen}.`,
+        description: `Score ${scoreOf(rows, at)}, ${reportsOfRow(rows, at)} reports${seen}.`,
         indicator_types: ['malicious-activity'],
         pattern: `[ipv${familyOf(rows, at)}-addr:value = '${value}']`,
         pattern_type: 'stix',
@@ -425,10 +425,10 @@ async function pageOf(
   const beginnings = ids && (await stix.beginnings(rows, scheduler));
   const wanted = new Set([...(ids ?? [])].map(beginningOf));
   const isAsked = (at: number) =>
-    wanted.has(beginnings![at / ROW]!) && ids!.has(stix.idAt(rows, at));
+    wanted.has(beginnings![at / FEED_ROW]!) && ids!.has(stix.idAt(rows, at));
   // The identity alone may fill the first page: all entries are behind the widest network.
   let last = '0.0.0.0/0';
-  for (let at = firstAfter(rows, after), looked = 0; at < rows.length; at += ROW) {
+  for (let at = firstAfter(rows, after), looked = 0; at < rows.length; at += FEED_ROW) {
     if (++looked % rowsPerSlice === 0 && scheduler.shouldYield()) await scheduler.yield();
     if (ids !== undefined && !isAsked(at)) continue;
     // Only one that is there makes a further page: an empty one ends clients that trust in `more`.

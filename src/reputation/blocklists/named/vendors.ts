@@ -7,13 +7,13 @@ import { createHash } from 'node:crypto';
 import type { SliceScheduler } from '../../../core/scheduling.ts';
 import { formatIp, type IpFamily } from '../../../ip/address.ts';
 import {
+  FEED_ROW,
   familyOf,
-  inOrder,
-  lengthOf,
-  ROW,
+  feedRowCount,
+  feedRowsInOrder,
+  lengthOfRow,
   type Rows,
-  reportsOf,
-  rowCount,
+  reportsOfRow,
   scoreOf,
   splitFamilies,
 } from '../builder/rows.ts';
@@ -39,12 +39,12 @@ function addressOf(rows: Rows, at: number): string {
 }
 
 function isHost(rows: Rows, at: number): boolean {
-  return lengthOf(rows, at) === (familyOf(rows, at) === 4 ? 32 : 128);
+  return lengthOfRow(rows, at) === (familyOf(rows, at) === 4 ? 32 : 128);
 }
 
 /** Returns the prefix with its length, a host's too. */
 function cidrOf(rows: Rows, at: number): string {
-  return `${addressOf(rows, at)}/${lengthOf(rows, at)}`;
+  return `${addressOf(rows, at)}/${lengthOfRow(rows, at)}`;
 }
 
 export function plainOf(rows: Rows, at: number): string {
@@ -62,7 +62,7 @@ async function writeLines(
   put(sink, head);
   await inSlices(rows, scheduler, (part, isFirst) => {
     let text = '';
-    for (let at = 0; at < part.length; at += ROW) {
+    for (let at = 0; at < part.length; at += FEED_ROW) {
       text += `${isFirst && at === 0 ? '' : between}${lineOf(part, at)}`;
     }
     put(sink, text);
@@ -73,15 +73,15 @@ async function writeLines(
 
 /** Keeps the worst, in address order. */
 function worstOf(rows: Rows, max: number): Rows {
-  if (rowCount(rows) <= max) return rows;
-  const kept = new Uint32Array(max * ROW);
+  if (feedRowCount(rows) <= max) return rows;
+  const kept = new Uint32Array(max * FEED_ROW);
   let at = 0;
   for (const { rows: part } of segmentsByScore(rows, splitFamilies(rows).four.length, 0)) {
     const taken = part.subarray(0, kept.length - at);
     kept.set(taken, at);
     at += taken.length;
   }
-  return inOrder(kept);
+  return feedRowsInOrder(kept);
 }
 
 /** The addresses of an IP set, for `aws wafv2 update-ip-set --addresses file://…`: each with its length, never /0. */
@@ -107,7 +107,7 @@ function setName({ name }: FeedSelection): string {
 export const routerPartEntries = 2_000;
 
 function routerParts(selected: FeedSelection): number {
-  return Math.ceil(rowCount(shownRows(selected, selected.rows)) / routerPartEntries);
+  return Math.ceil(feedRowCount(shownRows(selected, selected.rows)) / routerPartEntries);
 }
 
 /** The script for RouterOS: fills lists of other names part by part, and swaps them in when all are there. */
@@ -153,8 +153,8 @@ export function routerPart(selected: FeedSelection, number: number): Form | unde
     extension: `ros part ${number}`,
     type: plainText,
     write(of, _, scheduler) {
-      const from = (number - 1) * routerPartEntries * ROW;
-      const rows = shownRows(of, of.rows).subarray(from, from + routerPartEntries * ROW);
+      const from = (number - 1) * routerPartEntries * FEED_ROW;
+      const rows = shownRows(of, of.rows).subarray(from, from + routerPartEntries * FEED_ROW);
       const list = `${setName(of)}-next`;
       return writeLines({}, rows, scheduler, (part, at) => {
         const menu = familyOf(part, at) === 4 ? 'ip' : 'ipv6';
@@ -195,7 +195,7 @@ const vendorForms: readonly Form[] = [
     { head: (selected) => `delete policy-options prefix-list ${setName(selected)}\n` },
   ),
   // A feed file of BIG-IP AFM: address, mask, black or white, category (that of the feed list).
-  lines('f5', () => (rows, at) => `${addressOf(rows, at)},${lengthOf(rows, at)},bl,\n`),
+  lines('f5', () => (rows, at) => `${addressOf(rows, at)},${lengthOfRow(rows, at)},bl,\n`),
   wafForm(4),
   wafForm(6),
   // Suricata: address or network, category, reputation of 1 to 127.
@@ -220,7 +220,7 @@ const vendorForms: readonly Form[] = [
       const base = selected.operatorTexts.homeUrl.replace(/\/feeds$/, '/ip/');
       return (rows, at) => {
         const type = isHost(rows, at) ? 'ADDR' : 'SUBNET';
-        const said = `score ${scoreOf(rows, at)}, reports ${reportsOf(rows, at)}`;
+        const said = `score ${scoreOf(rows, at)}, reports ${reportsOfRow(rows, at)}`;
         const shown = plainOf(rows, at);
         return `${shown}\tIntel::${type}\t${setName(selected)}\t${said}\t${base}${shown}\n`;
       };
@@ -308,7 +308,7 @@ const event: Form = {
         value,
         to_ids: true,
         timestamp,
-        comment: `score ${scoreOf(rows, at)}, reports ${reportsOf(rows, at)}`,
+        comment: `score ${scoreOf(rows, at)}, reports ${reportsOfRow(rows, at)}`,
       };
       return `\n${JSON.stringify(attribute)}`;
     });

@@ -6,7 +6,7 @@
 
 import type { IpFamily } from '../../../ip/address.ts';
 import { writeGroup, writeNumber, zeroRun } from '../../../ip/address-writer.ts';
-import { familyOf, lengthOf, ROW, type Rows } from '../builder/rows.ts';
+import { FEED_ROW, familyOf, lengthOfRow, type Rows } from '../builder/rows.ts';
 import { type FixedText, fixedText, type TextSink, writeFixed, writePrefix } from './text.ts';
 
 const dot = 0x2e;
@@ -19,7 +19,7 @@ const z = 0x7a;
  * @returns the offset behind the text
  */
 function writePolicyName(view: DataView, at: number, rows: Rows, row: number): number {
-  at = writeNumber(view, at, lengthOf(rows, row));
+  at = writeNumber(view, at, lengthOfRow(rows, row));
   if (familyOf(rows, row) === 4) {
     for (let shift = 0; shift < 32; shift += 8) {
       view.setUint8(at, dot);
@@ -91,7 +91,7 @@ export function renderLines(
   const write = style === 'rpz' ? writePolicyName : writePrefix;
   let view = sink.reserve(lineBytesMax);
   let at = sink.length;
-  for (let row = 0; row < rows.length; row += ROW) {
+  for (let row = 0; row < rows.length; row += FEED_ROW) {
     if (at + lineBytesMax > view.byteLength) {
       sink.length = at;
       view = sink.reserve(lineBytesMax);

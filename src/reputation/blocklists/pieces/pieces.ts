@@ -14,12 +14,12 @@ import {
 } from 'node:zlib';
 import type { IpFamily } from '../../../ip/address.ts';
 import {
-  compareRows,
+  compareFeedRows,
+  FEED_ROW,
   familyOf,
-  lengthOf,
-  ROW,
+  feedRowCount,
+  lengthOfRow,
   type Rows,
-  rowCount,
   setInfo,
   shownInfoOf,
   splitFamilies,
@@ -207,11 +207,11 @@ interface MadeRun {
 function leafEnds(rows: Rows): Uint32Array {
   const ends: number[] = [];
   let start = 0;
-  for (let at = 0; at < rows.length; at += ROW) {
-    const count = (at - start) / ROW + 1;
+  for (let at = 0; at < rows.length; at += FEED_ROW) {
+    const count = (at - start) / FEED_ROW + 1;
     const isEnd = count >= leafRowsMin && endBits(rows, at) >>> (32 - leafOneInBits) === 0;
     if (!isEnd && count < leafRowsMax) continue;
-    start = at + ROW;
+    start = at + FEED_ROW;
     ends.push(start);
   }
   if (start < rows.length) ends.push(rows.length);
@@ -243,7 +243,7 @@ function createFormerLeaves(runs: readonly MadeRun[], byPrefix: boolean) {
     while (run < runs.length) {
       const { rows: before, ends } = runs[run]!.leaves;
       const start = leaf === 0 ? 0 : ends[leaf - 1]!;
-      const order = compareRows(before, start, rows, from);
+      const order = compareFeedRows(before, start, rows, from);
       if (order > 0) return undefined;
       if (order === 0) {
         if (ends[leaf]! - start !== to - from || (leaf === 0) !== isFirst) return undefined;
@@ -259,7 +259,7 @@ function createFormerLeaves(runs: readonly MadeRun[], byPrefix: boolean) {
 }
 
 function isShownSame(a: Rows, i: number, b: Rows, from: number, to: number): boolean {
-  for (let at = from; at < to; at += ROW, i += ROW) {
+  for (let at = from; at < to; at += FEED_ROW, i += FEED_ROW) {
     if (shownInfoOf(a, i) !== shownInfoOf(b, at)) return false;
     if (a[i] !== b[at] || a[i + 1] !== b[at + 1]) return false;
     if (a[i + 2] !== b[at + 2] || a[i + 3] !== b[at + 3]) return false;
@@ -270,10 +270,10 @@ function isShownSame(a: Rows, i: number, b: Rows, from: number, to: number): boo
 
 /** Both are of one family. */
 function hasSamePrefixes(a: Rows, i: number, b: Rows, from: number, to: number): boolean {
-  for (let at = from; at < to; at += ROW, i += ROW) {
+  for (let at = from; at < to; at += FEED_ROW, i += FEED_ROW) {
     if (a[i] !== b[at] || a[i + 1] !== b[at + 1]) return false;
     if (a[i + 2] !== b[at + 2] || a[i + 3] !== b[at + 3]) return false;
-    if (lengthOf(a, i) !== lengthOf(b, at)) return false;
+    if (lengthOfRow(a, i) !== lengthOfRow(b, at)) return false;
   }
   return true;
 }
@@ -526,8 +526,8 @@ export function runsOf(rows: Rows): Rows[] {
 }
 
 function runEnd(rows: Rows, start: number): number {
-  let at = start + runRowsMin * ROW;
-  while (at < rows.length && !endsRun(rows, at - ROW)) at += ROW;
+  let at = start + runRowsMin * FEED_ROW;
+  while (at < rows.length && !endsRun(rows, at - FEED_ROW)) at += FEED_ROW;
   return Math.min(at, rows.length);
 }
 
@@ -544,7 +544,7 @@ function hashedRuns(
   const made: Run[] = [];
   let next = 0;
   for (let start = 0, end = 0; start < rows.length; start = end) {
-    while (next < former.length && compareRows(former[next]!.rows, 0, rows, start) < 0) next++;
+    while (next < former.length && compareFeedRows(former[next]!.rows, 0, rows, start) < 0) next++;
     const before = former[next];
     end = start + (before?.rows.length ?? 0);
     // The last one ended with the list alone, wherever its last row stands.
@@ -618,10 +618,10 @@ interface Run {
 /** Lines depend on the prefixes alone. All rows are of one family. */
 function prefixHash(rows: Rows): Buffer {
   const words = rows.length > 0 && familyOf(rows, 0) === 4 ? 1 : 4;
-  const bare = new Uint32Array((rows.length / ROW) * (words + 1));
-  for (let at = 0, to = 0; at < rows.length; at += ROW) {
+  const bare = new Uint32Array((rows.length / FEED_ROW) * (words + 1));
+  for (let at = 0, to = 0; at < rows.length; at += FEED_ROW) {
     for (let word = 0; word < words; word++) bare[to++] = rows[at + word]!;
-    bare[to++] = lengthOf(rows, at);
+    bare[to++] = lengthOfRow(rows, at);
   }
   return hashOf(bare);
 }
@@ -629,7 +629,7 @@ function prefixHash(rows: Rows): Buffer {
 /** Records depend on all but who made a row malicious. */
 function shownHash(rows: Rows): Buffer {
   const shown = rows.slice();
-  for (let at = 0; at < rows.length; at += ROW) setInfo(shown, at, shownInfoOf(rows, at));
+  for (let at = 0; at < rows.length; at += FEED_ROW) setInfo(shown, at, shownInfoOf(rows, at));
   return hashOf(shown);
 }
 
@@ -758,7 +758,7 @@ export function createPieceMaker(known: KnownPieces, sink: TextSink, renderer: R
   /** Renders the list as lines, deflated. */
   async function base(rows: Rows): Promise<Uint8Array> {
     const { four, six } = splitFamilies(rows);
-    const encodings = plainEncodings(rowCount(rows));
+    const encodings = plainEncodings(feedRowCount(rows));
     const parts = [
       ...(await lines('base', four, 'plain', 4, encodings)),
       ...(await lines('base', six, 'plain', 6, encodings)),

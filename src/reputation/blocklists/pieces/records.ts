@@ -9,12 +9,12 @@ import type { IpFamily } from '../../../ip/address.ts';
 import { writeNumber } from '../../../ip/address-writer.ts';
 import {
   copyRow,
-  flagsOf,
+  FEED_ROW,
+  flagsOfRow,
   geoOf,
-  lastReportedAtOf,
-  ROW,
+  lastReportedAtOfRow,
   type Rows,
-  reportsOf,
+  reportsOfRow,
   rowFlags,
   scoreOf,
 } from '../builder/rows.ts';
@@ -38,7 +38,7 @@ export function segmentsByScore(rows: Rows, firstSix: number, scoreMin: number):
   const groups = 2 * 101;
   const counts = new Uint32Array(groups);
   const groupOf = (at: number) => 2 * (100 - scoreOf(rows, at)) + (at < firstSix ? 0 : 1);
-  for (let at = 0; at < rows.length; at += ROW) counts[groupOf(at)]! += 1;
+  for (let at = 0; at < rows.length; at += FEED_ROW) counts[groupOf(at)]! += 1;
   const ends = new Uint32Array(groups);
   let end = 0;
   for (let group = 0; group < groups; group++) {
@@ -46,15 +46,18 @@ export function segmentsByScore(rows: Rows, firstSix: number, scoreMin: number):
     end += counts[group]!;
   }
   const sorted = new Uint32Array(rows.length);
-  for (let at = 0; at < rows.length; at += ROW) {
-    const to = ends[groupOf(at)]!++ * ROW;
+  for (let at = 0; at < rows.length; at += FEED_ROW) {
+    const to = ends[groupOf(at)]!++ * FEED_ROW;
     copyRow(rows, at, sorted, to);
   }
   const segments: Segment[] = [];
   for (let group = 0; group < groups; group++) {
     const score = 100 - (group >> 1);
     if (counts[group] === 0 || score < scoreMin) continue;
-    const part = sorted.subarray((ends[group]! - counts[group]!) * ROW, ends[group]! * ROW);
+    const part = sorted.subarray(
+      (ends[group]! - counts[group]!) * FEED_ROW,
+      ends[group]! * FEED_ROW,
+    );
     segments.push({ score, family: (group & 1) === 0 ? 4 : 6, rows: part });
   }
   return segments;
@@ -113,8 +116,8 @@ export function createRecordRenderer(names: GeoNames) {
     const middles = byStyle[style];
     let view = sink.reserve(recordBytesMax);
     let at = sink.length;
-    for (let row = 0; row < rows.length; row += ROW) {
-      const isAnon = (flagsOf(rows, row) & rowFlags.anon) !== 0;
+    for (let row = 0; row < rows.length; row += FEED_ROW) {
+      const isAnon = (flagsOfRow(rows, row) & rowFlags.anon) !== 0;
       const middle = middles.find(geoOf(rows, row), isAnon);
       const middleBytes = middles.bytesOf(middle);
       if (at + recordBytesMax + middleBytes > view.byteLength) {
@@ -127,9 +130,9 @@ export function createRecordRenderer(names: GeoNames) {
       at = writeFixed(view, at, score);
       at = writeNumber(view, at, scoreOf(rows, row));
       at = middles.write(view, at, middle);
-      at = writeNumber(view, at, reportsOf(rows, row));
+      at = writeNumber(view, at, reportsOfRow(rows, row));
       at = writeFixed(view, at, last);
-      const seconds = lastReportedAtOf(rows, row);
+      const seconds = lastReportedAtOfRow(rows, row);
       if (seconds === 0) at = writeFixed(view, at, never);
       else {
         at = writeFixed(view, at, dayOpen);

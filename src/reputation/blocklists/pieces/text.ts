@@ -5,7 +5,7 @@
  */
 
 import { writeIp4, writeIp6, writeNumber } from '../../../ip/address-writer.ts';
-import { familyOf, lengthOf, type Rows } from '../builder/rows.ts';
+import { familyOf, lengthOfRow, type Rows } from '../builder/rows.ts';
 
 const slackBytes = 8;
 const startBytes = 1 << 16;
@@ -76,7 +76,7 @@ export function writeFixed(view: DataView, at: number, { words, bytes }: FixedTe
 
 /** `1.2.3.4`, `1.2.3.0/24`, the same for IPv6: no length where it is the whole address. */
 export function writePrefix(view: DataView, at: number, rows: Rows, row: number): number {
-  const length = lengthOf(rows, row);
+  const length = lengthOfRow(rows, row);
   if (familyOf(rows, row) === 4) {
     at = writeIp4(view, at, rows[row]!);
     if (length === 32) return at;

@@ -21,8 +21,8 @@
 import { dayMs, minuteMs } from '../../../core/time.ts';
 import {
   type FederationKey,
-  isKeyName,
   isSignatureOf,
+  isSigningKeyName,
   parseKeyLine,
   type SigningKey,
   signatureOf,
@@ -180,7 +180,7 @@ function parseHead(text: string, key: FederationKey): HeadRead {
   const title = /^portcullis\.federation\/(\d{1,3}) (\S+)$/.exec(first);
   if (title === null) return { fault: 'malformed' };
   if (Number(title[1]) !== major) return { fault: 'other_version' };
-  if (title[2] !== name || !isKeyName(name)) return { fault: 'other_origin' };
+  if (title[2] !== name || !isSigningKeyName(name)) return { fault: 'other_origin' };
   const values = new Map<string, string>();
   for (const line of rest) {
     const blank = line.indexOf(' ');

@@ -42,7 +42,7 @@ export type SigningKey = FederationKey & {
   readonly seed: Uint8Array;
 };
 
-export function isKeyName(text: string): boolean {
+export function isSigningKeyName(text: string): boolean {
   return nameShape.test(text);
 }
 
@@ -57,7 +57,7 @@ function keyOf(name: string, raw: Uint8Array): FederationKey {
 /** Returns undefined for a text that is no key line, or whose id is not that of its name and key. */
 export function parseKeyLine(text: string): FederationKey | undefined {
   const found = lineShape.exec(text);
-  if (found === null || !isKeyName(found[1]!)) return undefined;
+  if (found === null || !isSigningKeyName(found[1]!)) return undefined;
   const body = Buffer.from(found[3]!, 'base64');
   if (body.length !== 1 + keyBytes || body[0] !== algorithm) return undefined;
   const key = keyOf(found[1]!, body.subarray(1));
@@ -70,9 +70,10 @@ export function hasKeyOf(line: string, other: string): boolean {
   return line.slice(-keyChars) === other.slice(-keyChars);
 }
 
-/** @param name as `isKeyName` takes it */
+/** @param name as `isSigningKeyName` takes it */
 export function signingKey(name: string, seed: Uint8Array): SigningKey {
-  if (!isKeyName(name) || seed.length !== keyBytes) throw new RangeError('not a name and a seed');
+  if (!isSigningKeyName(name) || seed.length !== keyBytes)
+    throw new RangeError('not a name and a seed');
   const der = Buffer.concat([derBefore, seed]);
   const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
   const { x } = createPublicKey(privateKey).export({ format: 'jwk' });

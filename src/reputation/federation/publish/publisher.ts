@@ -32,13 +32,13 @@ import {
   type FederationKeys,
   nothingPublished,
   type Publication,
-  partsOf,
   publications,
   readKeys,
   readPublication,
   readSnapshot,
   segmentRows,
   segmentsFrom,
+  snapshotPartsOf,
   strayParts,
 } from './stored.ts';
 
@@ -199,7 +199,7 @@ export function createPublisher(options: {
     rows: Uint32Array,
   ): Promise<ReadPublication | undefined> {
     const { gzip: packed, sha256, bytes } = await thread.write(rows);
-    const parts = partsOf(publication.seq, packed);
+    const parts = snapshotPartsOf(publication.seq, packed);
     for (let from = 0; from < parts.length; from += partsPerCommit) {
       const done = await store.commit({ set: parts.slice(from, from + partsPerCommit) });
       if (!done.ok) throw new Error('a part of the snapshot was not written');

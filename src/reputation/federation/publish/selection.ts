@@ -33,9 +33,9 @@ import {
 import {
   ceilingFor,
   createVoteTally,
-  dayOf,
   type Policy,
   unitsOf,
+  voteDay,
   voteDayOf,
   voteDays,
   voteNetworkOf,
@@ -77,7 +77,7 @@ export function createSelection(options: {
     const reports = reportsOf(records, entry);
     const lastSecond = lastReportedAtOf(records, entry);
     if (reports === 0 || lastSecond * 1_000 <= now - keptMs) return undefined;
-    const oldest = dayOf(lastSecond) - voteDays;
+    const oldest = voteDay(lastSecond) - voteDays;
     const halfLives = halfLivesAt(now);
     let evidence = 0;
     const votes = { staff: 0, members: 0, earned: 0 };

@@ -226,7 +226,7 @@ export async function readSnapshot(
   return parts.length === 0 ? undefined : parts;
 }
 
-export function partsOf(seq: number, gzip: Uint8Array): { key: Key; value: Uint8Array }[] {
+export function snapshotPartsOf(seq: number, gzip: Uint8Array): { key: Key; value: Uint8Array }[] {
   const parts: { key: Key; value: Uint8Array }[] = [];
   for (let from = 0; from < gzip.length; from += partBytes) {
     const value = gzip.subarray(from, from + partBytes);

@@ -36,8 +36,8 @@ import {
   bestCount,
   ceilingFor,
   createVoteTally,
-  dayOf,
   type Policy,
+  voteDay,
   voteDays,
 } from '../../votes/quorum.ts';
 
@@ -158,7 +158,7 @@ export async function votesByPeer(
   now: number,
   signal?: AbortSignal,
 ): Promise<Map<number, number>> {
-  const oldest = dayOf(now / 1_000) - voteDays;
+  const oldest = voteDay(now / 1_000) - voteDays;
   const found = new Map<number, number>();
   await stepInSlices(
     contributions.ofPeers() === 0 ? 0 : contributions.highest(),
@@ -208,7 +208,7 @@ async function walk(
   const { contributions, peers } = entries;
   const tag = tagOf(contributionKinds.peer, peer);
   const nowHalfLives = halfLivesAt(now);
-  const oldest = dayOf(now / 1_000) - voteDays;
+  const oldest = voteDay(now / 1_000) - voteDays;
   const immune = entryFlags.allowlisted | entryFlags.knownGood;
   const scratch = createVoteTally();
   const found = {
@@ -232,7 +232,7 @@ async function walk(
     const meta = metaOf(records, entry);
     const listScore = listScoreOf(meta);
     const lastReportedAt = lastReportedAtOf(records, entry);
-    peers.count(scratch, entry, dayOf(peers.newestOn(entry, lastReportedAt, node)), node);
+    peers.count(scratch, entry, voteDay(peers.newestOn(entry, lastReportedAt, node)), node);
     let { ceiling } = ceilingFor(scratch.counts, listScore, policy());
     const held = entries.heldCeiling(entry);
     if (held !== 0) {

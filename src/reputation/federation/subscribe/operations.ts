@@ -48,7 +48,7 @@ import {
 import { openPeerReader, PeerFault, peerUrlFault } from './fetch.ts';
 import { acceptHeld, budgetNearShare, type HeldRows, heldRowsOf, shownHash } from './notices.ts';
 import {
-  addPeer as addRow,
+  storePeer as addRow,
   changePeer,
   cursorRow,
   faultOfKey,
@@ -59,7 +59,7 @@ import {
   listPeers,
   peerNameOf,
   readCursor,
-  removePeer as removeRow,
+  deletePeer as removeRow,
   type StoredPeer,
   termsOf,
 } from './peers.ts';

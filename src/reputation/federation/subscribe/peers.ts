@@ -174,7 +174,7 @@ export function faultOfKey(peers: readonly StoredPeer[], key: string): string | 
 }
 
 /** Adds a peer under the first free number. `conflict`: its name or its key is there. */
-export function addPeer(
+export function storePeer(
   store: Store,
   input: PeerInput,
   also: (peer: StoredPeer, all: readonly StoredPeer[]) => Commit['events'],
@@ -237,7 +237,7 @@ export async function readPeer(
   return peer && { peer, check: { key, version: found!.version } };
 }
 
-export async function removePeer(
+export async function deletePeer(
   store: Store,
   number: number,
   events: Commit['events'],

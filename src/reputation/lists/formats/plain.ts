@@ -31,15 +31,15 @@ export interface Columns {
   score: number;
 }
 
-type Row = readonly string[];
+type PlainRow = readonly string[];
 
 /** Undefined: no row has an address. */
-export function columnsOfRows(rows: readonly Row[]): Columns | undefined {
+export function columnsOfRows(rows: readonly PlainRow[]): Columns | undefined {
   const first = rows.find((row) => row.some(isAddress));
   if (first === undefined) return undefined;
   const address = first.findIndex(isAddress);
   const whole = rows.filter((row) => isAddress(row[address] ?? ''));
-  const every = (test: (row: Row) => boolean) => whole.every(test);
+  const every = (test: (row: PlainRow) => boolean) => whole.every(test);
   const end = address + 1;
   if (every((row) => isAddress(row[end] ?? '') && networkOf(row[address]!, row[end]!) !== 'mask')) {
     const mask = every((row) => isMask(row[end + 1] ?? '')) ? end + 1 : -1;
@@ -56,7 +56,7 @@ export function columnsOfRows(rows: readonly Row[]): Columns | undefined {
 }
 
 /** The first row decides that it is one, and any greater number that it is a count. */
-function isScoreColumn(rows: readonly Row[], at: number): boolean {
+function isScoreColumn(rows: readonly PlainRow[], at: number): boolean {
   const isCount = (text: string) => /^\d+(?:\.\d+)?$/.test(text) && Number(text) > 100;
   return (
     parseScore(rows[0]?.[at]?.trim() ?? '') !== -1 &&
@@ -81,7 +81,7 @@ function networkOf(start: string, next: string): 'mask' | 'other' {
 }
 
 /** A number is a length only where it leaves no bits of the address over: a score seldom does. */
-function isMaskOf(row: Row, address: number, at: number): boolean {
+function isMaskOf(row: PlainRow, address: number, at: number): boolean {
   const text = row[at] ?? '';
   return isMask(text) && maskedNetwork(row[address]!, text)?.ok === true;
 }
@@ -103,7 +103,11 @@ const unclear = 'two addresses that are no network: a header must say what they 
  * Returns the address or range of a row as the sink reads it, or the reason to refuse the row.
  * @param isNamed a header says that the second address is the end of a range
  */
-export function namedIn(row: Row, columns: Columns, isNamed: boolean): { text: string } | string {
+export function namedIn(
+  row: PlainRow,
+  columns: Columns,
+  isNamed: boolean,
+): { text: string } | string {
   const start = typedBytes(row[columns.address]?.trim() ?? '');
   if (start === '') return 'no address';
   const end = columns.end < 0 ? '' : typedBytes(row[columns.end]?.trim() ?? '');

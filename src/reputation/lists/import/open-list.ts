@@ -348,7 +348,7 @@ const localBytes = 30;
 const entriesMax = 1_000;
 const [stored, deflated] = [0, 8];
 
-interface Entry {
+interface ZipEntry {
   readonly method: number;
   readonly flags: number;
   readonly crc: number;
@@ -404,14 +404,14 @@ async function whole(chunks: AsyncIterable<Buffer>, label: string): Promise<Buff
 }
 
 /** The files, without folders and what macOS adds. */
-function entriesOf(archive: Buffer, refuse: (what: string) => never): Entry[] {
+function entriesOf(archive: Buffer, refuse: (what: string) => never): ZipEntry[] {
   let end = archive.length - endBytes;
   const lowest = Math.max(0, end - commentBytesMax);
   while (end >= lowest && archive.readUInt32LE(end) !== endSignature) end--;
   if (end < lowest) return refuse('ends early');
   const count = archive.readUInt16LE(end + 10);
   if (count > entriesMax) refuse(`holds ${count} files; one is read`);
-  const found: Entry[] = [];
+  const found: ZipEntry[] = [];
   let at = archive.readUInt32LE(end + 16);
   for (let i = 0; i < count; i++) {
     if (at + entryBytes > end || archive.readUInt32LE(at) !== entrySignature)

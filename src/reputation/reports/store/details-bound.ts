@@ -39,7 +39,7 @@ import {
 import {
   changeTail,
   countSince,
-  dayOf,
+  dayOfMs,
   type Tail,
   type TailRow,
   tailOf,
@@ -180,7 +180,7 @@ async function moveToTails(
     const own = byAccount.get(report.account);
     if (own === undefined) byAccount.set(report.account, [report]);
     else own.push(report);
-    days.add(dayOf(report.reportedAt));
+    days.add(dayOfMs(report.reportedAt));
   }
   const accounts = [...byAccount].map(async ([account, reports]) => ({
     account,

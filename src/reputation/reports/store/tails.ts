@@ -38,7 +38,7 @@ export interface TailCheck extends RowCheck {
 }
 
 const layout = 1;
-export const dayOf = (ms: number): number => Math.floor(ms / dayMs);
+export const dayOfMs = (ms: number): number => Math.floor(ms / dayMs);
 
 function encodeTail({ reporter, newestAt, days }: Tail): Uint8Array {
   const out = createWriter(32).u8(layout).varint(reporter).varint(newestAt);
@@ -119,7 +119,7 @@ export function without(tail: Tail, isGone: (day: number) => boolean): Tail {
 
 /** Returns the tail without one report of that time (ms). */
 export function withoutReport(tail: Tail, reportedAt: number): Tail {
-  const day = dayOf(reportedAt);
+  const day = dayOfMs(reportedAt);
   const left = (tail.days.get(day) ?? 0) - 1;
   return left > 0
     ? { ...tail, days: new Map(tail.days).set(day, left) }
@@ -134,7 +134,7 @@ export function withReports(
   const days = new Map(tail?.days);
   let newest = { reporter: tail?.reporter ?? 0, newestAt: tail?.newestAt ?? -1 };
   for (const { reporter, reportedAt } of reports) {
-    const day = dayOf(reportedAt);
+    const day = dayOfMs(reportedAt);
     days.set(day, (days.get(day) ?? 0) + 1);
     if (reportedAt >= newest.newestAt) newest = { reporter, newestAt: reportedAt };
   }

@@ -267,7 +267,7 @@ export type ProfileFieldName = keyof typeof profileFields;
 const fieldNames = Object.keys(profileFields) as ProfileFieldName[];
 
 /** Returns the fields of a scope, in the order of the table. */
-export function fieldsOf(scope: Scope): readonly ProfileFieldName[] {
+export function profileFieldsOf(scope: Scope): readonly ProfileFieldName[] {
   return fieldNames.filter((name) => profileFields[name].scope === scope);
 }
 
@@ -389,7 +389,7 @@ export function profileJson(
   const fieldView = { ...view, showsEmail: granted.includes('email') };
   const shown = scopeNames
     .filter((scope) => granted.includes(scope))
-    .flatMap(fieldsOf)
+    .flatMap(profileFieldsOf)
     .map((name) => [name, profileFields[name].show(profile, fieldView)])
     .filter(([, value]) => value !== undefined);
   return Object.fromEntries(shown) as ProfileJson;

@@ -21,7 +21,12 @@ import {
   readParts,
 } from '../../../http/request/body.ts';
 import { firstHeader, type Header, type Request } from '../../../http/request/message.ts';
-import { listName, type Params, parseQuery, type QueryRules } from '../../../http/request/query.ts';
+import {
+  listParameterName,
+  type Params,
+  parseQuery,
+  type QueryRules,
+} from '../../../http/request/query.ts';
 import { hostOfAuthority, isLoopback } from '../../../ip/loopback.ts';
 
 // Parameters of an API call, wherever a client put them: query, urlencoded form, multipart form
@@ -162,7 +167,7 @@ async function readMultipart(body: Uint8Array, contentType: string): Promise<Val
   if (!parts.ok) return parts;
   const values = new Map<string, unknown>();
   for (const { name: sent, data } of parts.value) {
-    const name = listName(sent, lists);
+    const name = listParameterName(sent, lists);
     const before = values.get(name);
     const text = repairUtf8(data);
     const isSound =

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   aggregate,
-  compareRows,
-  lengthOf,
+  compareFeedRows,
+  FEED_ROW,
+  lengthOfRow,
   packInfo,
-  ROW,
   rowFlags,
 } from '../../../../src/reputation/blocklists/builder/rows.ts';
 import { seededRandom } from '../../../support/seeded.ts';
@@ -21,15 +21,15 @@ function randomRows(random: () => number, family: 4 | 6): Uint32Array {
   const bits = family === 4 ? 32 : 128;
   const rows = Array.from({ length: count }, () => {
     const length = 8 - Math.floor(random() ** 2 * 5);
-    const row = new Uint32Array(ROW);
+    const row = new Uint32Array(FEED_ROW);
     if (family === 6) row.set([0x2001_0db8, 1, 2]);
     const low = Math.floor(random() * space) & ~((1 << (8 - length)) - 1);
     row[word] = (0xc000_0200 | low) >>> 0;
     row[4] = packInfo(bits - 8 + length, 80, family === 6 ? rowFlags.six : 0);
     return row;
-  }).sort((a, b) => compareRows(a, 0, b, 0));
-  const all = new Uint32Array(rows.length * ROW);
-  for (const [i, row] of rows.entries()) all.set(row, i * ROW);
+  }).sort((a, b) => compareFeedRows(a, 0, b, 0));
+  const all = new Uint32Array(rows.length * FEED_ROW);
+  for (const [i, row] of rows.entries()) all.set(row, i * FEED_ROW);
   return all;
 }
 
@@ -37,9 +37,9 @@ function marks(rows: Uint32Array, family: 4 | 6): boolean[] {
   const marked = new Array<boolean>(space).fill(false);
   const word = family === 4 ? 0 : 3;
   const bits = family === 4 ? 32 : 128;
-  for (let at = 0; at < rows.length; at += ROW) {
+  for (let at = 0; at < rows.length; at += FEED_ROW) {
     const first = rows[at + word]! & 255;
-    const size = 2 ** (bits - lengthOf(rows, at));
+    const size = 2 ** (bits - lengthOfRow(rows, at));
     marked.fill(true, first, first + size);
   }
   return marked;
@@ -64,18 +64,22 @@ for (const family of [4, 6] as const) {
       assert.deepEqual(rows, before, `seed ${seed}: its input stays as it was`);
       const wanted = marks(rows, family);
       assert.deepEqual(marks(result, family), wanted, `seed ${seed}: the addresses`);
-      assert.equal(result.length / ROW, fewest(wanted), `seed ${seed}: the number of prefixes`);
+      assert.equal(
+        result.length / FEED_ROW,
+        fewest(wanted),
+        `seed ${seed}: the number of prefixes`,
+      );
     }
   });
 }
 
 test('two halves of everything become everything, and nothing stays nothing', () => {
-  const halves = new Uint32Array(2 * ROW);
+  const halves = new Uint32Array(2 * FEED_ROW);
   halves[4] = packInfo(1, 80, 0);
-  halves[ROW] = 0x8000_0000;
-  halves[ROW + 4] = packInfo(1, 80, 0);
+  halves[FEED_ROW] = 0x8000_0000;
+  halves[FEED_ROW + 4] = packInfo(1, 80, 0);
   const whole = aggregate(halves);
-  assert.equal(whole.length, ROW);
-  assert.equal(lengthOf(whole, 0), 0);
+  assert.equal(whole.length, FEED_ROW);
+  assert.equal(lengthOfRow(whole, 0), 0);
   assert.equal(aggregate(new Uint32Array()).length, 0);
 });

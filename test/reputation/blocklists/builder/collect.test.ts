@@ -7,10 +7,10 @@ import { setStrength } from '../../../../src/index/records.ts';
 import { formatIp } from '../../../../src/ip/address.ts';
 import { parsePrefix } from '../../../../src/ip/prefix.ts';
 import {
+  FEED_ROW,
   familyOf,
-  flagsOf,
-  lengthOf,
-  ROW,
+  flagsOfRow,
+  lengthOfRow,
   type Rows,
   rowFlags,
   scoreOf,
@@ -25,9 +25,9 @@ const hourHalfLives = halfLivesAt(startMs);
 
 function textsOf(rows: Rows): string[] {
   const texts: string[] = [];
-  for (let at = 0; at < rows.length; at += ROW) {
+  for (let at = 0; at < rows.length; at += FEED_ROW) {
     const address = formatIp(familyOf(rows, at), rows.slice(at, at + 4));
-    texts.push(`${address}/${lengthOf(rows, at)} ${scoreOf(rows, at)}`);
+    texts.push(`${address}/${lengthOfRow(rows, at)} ${scoreOf(rows, at)}`);
   }
   return texts;
 }
@@ -59,10 +59,10 @@ function randomWorld(seed: number, family: 4 | 6): World {
 function coveredIn(rows: Rows, family: 4 | 6, wanted: (at: number) => boolean): boolean[] {
   const covered = new Array<boolean>(4_096).fill(false);
   const bits = family === 4 ? 32 : 128;
-  for (let at = 0; at < rows.length; at += ROW) {
+  for (let at = 0; at < rows.length; at += FEED_ROW) {
     if (!wanted(at)) continue;
     const first = rows[at + (family === 4 ? 0 : 3)]! & 4_095;
-    covered.fill(true, first, Math.min(4_096, first + 2 ** (bits - lengthOf(rows, at))));
+    covered.fill(true, first, Math.min(4_096, first + 2 ** (bits - lengthOfRow(rows, at))));
   }
   return covered;
 }
@@ -129,10 +129,10 @@ for (const family of [4, 6] as const) {
         const { rows } = await world.rows();
         const texts = textsOf(rows);
         assert.equal(new Set(texts.map((text) => text.split(' ')[0])).size, texts.length);
-        for (let at = 0; at < rows.length; at += ROW) {
+        for (let at = 0; at < rows.length; at += FEED_ROW) {
           const words = rows.slice(at, at + 4);
           const { score, allowlisted } = check.judge(family, words, startMs);
-          assert.equal(allowlisted, false, `seed ${seed}: ${texts[at / ROW]}`);
+          assert.equal(allowlisted, false, `seed ${seed}: ${texts[at / FEED_ROW]}`);
           // The first address may have an entry of its own with more.
           if (scoreOf(rows, at) >= 75) assert.ok(score >= scoreOf(rows, at), `seed ${seed}`);
         }
@@ -148,7 +148,7 @@ for (const family of [4, 6] as const) {
       world.say(wide, { flags: entryFlags.anonymousExit, score: 10 });
       world.say(hole, { flags: entryFlags.allowlisted });
       const { rows } = await world.rows();
-      const exits = coveredIn(rows, family, (at) => (flagsOf(rows, at) & rowFlags.exit) !== 0);
+      const exits = coveredIn(rows, family, (at) => (flagsOfRow(rows, at) & rowFlags.exit) !== 0);
       const found = exits.flatMap((is, host) => (is ? [host] : []));
       assert.deepEqual(found, [1, 0x100, 0x102, 0x103]);
     });

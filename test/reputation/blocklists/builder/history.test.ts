@@ -15,9 +15,9 @@ import {
   rebuildList,
 } from '../../../../src/reputation/blocklists/builder/history.ts';
 import {
-  compareRows,
+  compareFeedRows,
+  FEED_ROW,
   packInfo,
-  ROW,
   type Rows,
   rowFlags,
 } from '../../../../src/reputation/blocklists/builder/rows.ts';
@@ -29,10 +29,10 @@ const none = new Uint32Array();
 
 function rowsOf(hosts: Iterable<number>): Rows {
   const sorted = [...hosts].sort((a, b) => a - b);
-  const rows = new Uint32Array(sorted.length * ROW);
+  const rows = new Uint32Array(sorted.length * FEED_ROW);
   for (const [i, host] of sorted.entries()) {
-    rows[i * ROW] = 0x0a00_0000 + host;
-    rows[i * ROW + 4] = packInfo(32, 80, 0);
+    rows[i * FEED_ROW] = 0x0a00_0000 + host;
+    rows[i * FEED_ROW + 4] = packInfo(32, 80, 0);
   }
   return rows;
 }
@@ -142,8 +142,8 @@ describe('the history', () => {
       const later = [...stored.values()].filter((step) => step.version > base.version);
       const list = rebuildList(textsOf(base.hosts).join('\n'), later);
       assert.deepEqual(
-        [...list!].filter((_, i) => i % ROW === 0),
-        [...rowsOf(present)].filter((_, i) => i % ROW === 0),
+        [...list!].filter((_, i) => i % FEED_ROW === 0),
+        [...rowsOf(present)].filter((_, i) => i % FEED_ROW === 0),
       );
       assert.deepEqual(
         [...stored.keys()],
@@ -211,9 +211,9 @@ describe('what is stored', () => {
       removed: ['10.0.0.1'],
     };
     const rows = rebuildList('10.0.0.1\n10.0.0.2', [step])!;
-    assert.equal(rows.length, 4 * ROW);
-    for (let at = ROW; at < rows.length; at += ROW) {
-      assert.ok(compareRows(rows, at - ROW, rows, at) < 0);
+    assert.equal(rows.length, 4 * FEED_ROW);
+    for (let at = FEED_ROW; at < rows.length; at += FEED_ROW) {
+      assert.ok(compareFeedRows(rows, at - FEED_ROW, rows, at) < 0);
     }
   });
 });

@@ -5,10 +5,10 @@ import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
 import { formatIp } from '../../../../src/ip/address.ts';
 import {
+  FEED_ROW,
+  feedRowCount,
   packInfo,
-  ROW,
   type Rows,
-  rowCount,
 } from '../../../../src/reputation/blocklists/builder/rows.ts';
 import {
   bothTwins,
@@ -22,10 +22,10 @@ import { TextSink } from '../../../../src/reputation/blocklists/pieces/text.ts';
 import { seededRandom } from '../../../support/seeded.ts';
 
 function rowsOf(addresses: readonly number[]): Rows {
-  const rows = new Uint32Array(addresses.length * ROW);
+  const rows = new Uint32Array(addresses.length * FEED_ROW);
   for (const [i, address] of addresses.entries()) {
-    rows[i * ROW] = address;
-    rows[i * ROW + 4] = packInfo(32, 80, 0);
+    rows[i * FEED_ROW] = address;
+    rows[i * FEED_ROW + 4] = packInfo(32, 80, 0);
   }
   return rows;
 }
@@ -46,7 +46,7 @@ test('runs are the list, in order, and only the last may be short', () => {
     const rows = rowsOf(randomAddresses(count, 61));
     const runs = runsOf(rows);
     assert.equal(runs.map(contentOf).join(''), contentOf(rows));
-    assert.ok(runs.slice(0, -1).every((run) => rowCount(run) >= runRowsMin));
+    assert.ok(runs.slice(0, -1).every((run) => feedRowCount(run) >= runRowsMin));
     assert.equal(runs.length === 0, count === 0);
   }
 });
@@ -75,7 +75,7 @@ test('records say what is known of each row, however many networks there are', (
   });
   // More than the table first holds; the second time all are known.
   const rows = rowsOf(randomAddresses(9_000, 66));
-  for (let at = 0; at < rows.length; at += ROW) {
+  for (let at = 0; at < rows.length; at += FEED_ROW) {
     rows[at + 5] = Math.floor(random.next() * 3);
     rows[at + 7] = Math.floor(random.next() * 6_000) * 300_000;
   }
@@ -84,12 +84,12 @@ test('records say what is known of each row, however many networks there are', (
     renderer.render(rows, 'json', sink);
     const found = JSON.parse(`[${Buffer.from(sink.takeShared()).toString()}]`) as object[];
     const wanted = found.map((_, i) => ({
-      ipAddress: formatIp(4, rows.subarray(i * ROW, i * ROW + 4)),
+      ipAddress: formatIp(4, rows.subarray(i * FEED_ROW, i * FEED_ROW + 4)),
       abuseConfidenceScore: 80,
-      countryCode: ['FR', 'DE', ''][rows[i * ROW + 7]! % 3]!,
-      isp: nameOf(rows[i * ROW + 7]!),
+      countryCode: ['FR', 'DE', ''][rows[i * FEED_ROW + 7]! % 3]!,
+      isp: nameOf(rows[i * FEED_ROW + 7]!),
       isAnon: false,
-      totalReports: rows[i * ROW + 5]!,
+      totalReports: rows[i * FEED_ROW + 5]!,
       lastReportedAt: null,
     }));
     assert.deepEqual(found, wanted);
@@ -124,7 +124,7 @@ test('after changes all over a list its bytes are those of a list made at once',
   const facts = new Map(randomAddresses(24_000, 68).map((address) => [address, below(3)]));
   async function piecesOf(known: Parameters<typeof createPieceMaker>[0]) {
     const rows = rowsOf([...facts.keys()].sort((a, b) => a - b));
-    for (let at = 0; at < rows.length; at += ROW) {
+    for (let at = 0; at < rows.length; at += FEED_ROW) {
       rows[at + 4] = packInfo(30 + facts.get(rows[at]!)!, 80, 0);
       rows[at + 5] = facts.get(rows[at]!)!;
       rows[at + 7] = rows[at]! & 7;
@@ -145,7 +145,7 @@ test('after changes all over a list its bytes are those of a list made at once',
   for (const changes of [1, 30, 400, 3, 5_000]) {
     const addresses = [...facts.keys()];
     // A run loses the row that ended it, and the last one gets more behind it.
-    facts.delete(runsOf(rows)[0]!.at(-ROW)!);
+    facts.delete(runsOf(rows)[0]!.at(-FEED_ROW)!);
     facts.set(2 ** 32 - 10_000 + changes, 1);
     for (let i = 0; i < changes; i++) {
       const address = addresses[below(addresses.length)]!;

@@ -6,32 +6,32 @@ import { formatIp } from '../../../../src/ip/address.ts';
 import { parsePrefix } from '../../../../src/ip/prefix.ts';
 import { cutHoles } from '../../../../src/reputation/blocklists/builder/collect.ts';
 import {
-  lengthOf,
+  FEED_ROW,
+  feedRowCount,
+  lengthOfRow,
   packInfo,
-  ROW,
   type Rows,
-  reportsOf,
-  rowCount,
+  reportsOfRow,
   scoreOf,
 } from '../../../../src/reputation/blocklists/builder/rows.ts';
 
 function rowsOf(entries: Readonly<Record<string, number>>): Rows {
-  const rows = new Uint32Array(Object.keys(entries).length * ROW);
+  const rows = new Uint32Array(Object.keys(entries).length * FEED_ROW);
   for (const [i, [text, score]] of Object.entries(entries).entries()) {
     const prefix = parsePrefix(text);
     assert.ok(prefix.ok);
-    rows.set(prefix.value.words, i * ROW);
-    rows[i * ROW + 4] = packInfo(prefix.value.length, score, 0);
-    rows[i * ROW + 5] = i + 1;
+    rows.set(prefix.value.words, i * FEED_ROW);
+    rows[i * FEED_ROW + 4] = packInfo(prefix.value.length, score, 0);
+    rows[i * FEED_ROW + 5] = i + 1;
   }
   return rows;
 }
 
 function textsOf(rows: Rows): string[] {
-  return Array.from({ length: rowCount(rows) }, (_, i) => {
-    const at = i * ROW;
+  return Array.from({ length: feedRowCount(rows) }, (_, i) => {
+    const at = i * FEED_ROW;
     const address = formatIp(4, rows.subarray(at, at + 4));
-    return `${address}/${lengthOf(rows, at)} ${scoreOf(rows, at)} ${reportsOf(rows, at)}`;
+    return `${address}/${lengthOfRow(rows, at)} ${scoreOf(rows, at)} ${reportsOfRow(rows, at)}`;
   });
 }
 
@@ -63,7 +63,7 @@ test('pieces beyond the bound are counted', () => {
   const holes = rowsOf({ '10.0.0.1/32': 0 });
   for (const rowsMax of [1, 5, 8, 9]) {
     const cut = cutHoles(rows, holes, rowsMax);
-    assert.equal(rowCount(cut.rows), rowsMax);
-    assert.equal(rowCount(cut.rows) + cut.dropped, 9, `${rowsMax} rows`);
+    assert.equal(feedRowCount(cut.rows), rowsMax);
+    assert.equal(feedRowCount(cut.rows) + cut.dropped, 9, `${rowsMax} rows`);
   }
 });

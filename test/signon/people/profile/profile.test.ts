@@ -7,9 +7,9 @@ import {
   ageOn,
   decodeProfile,
   encodeProfile,
-  fieldsOf,
   newProfile,
   type Profile,
+  profileFieldsOf,
   profileJson,
 } from '../../../../src/signon/people/profile/profile.ts';
 import {
@@ -74,7 +74,7 @@ test('a scope gives its fields and no others', () => {
   assert.deepEqual(json(full, 'preferences'), { liquid_glass: true });
   assert.deepEqual(json(full), {});
   for (const granted of fc.sample(fc.subarray([...scopeNames]), { numRuns: 100, seed: 3 })) {
-    const fields: string[] = granted.flatMap((scope) => [...fieldsOf(scope)]);
+    const fields: string[] = granted.flatMap((scope) => [...profileFieldsOf(scope)]);
     assert.deepEqual(Object.keys(json(full, ...granted)).sort(), fields.sort());
   }
 });
