@@ -535,7 +535,13 @@ const en = {
       link: 'Create a key',
     },
     live: {
-      gate: { waiting: 'Not protecting yet', failing: 'Not protecting yet', working: 'Protecting' },
+      gate: {
+        waiting: 'Not protecting yet',
+        failing: 'Not protecting yet',
+        working: 'Protecting',
+        /** It answers; whether visitors’ own addresses come, nobody knows. */
+        unsure: 'No outside visitor yet',
+      },
       other: { waiting: 'Not connected yet', failing: 'Not connected yet', working: 'Connected' },
       waiting: 'Waiting for the first request.',
       known: 'Your key works',
@@ -1278,7 +1284,12 @@ const fr: Words = {
       link: 'Créer une clé',
     },
     live: {
-      gate: { waiting: 'Pas encore protégé', failing: 'Pas encore protégé', working: 'Protégé' },
+      gate: {
+        waiting: 'Pas encore protégé',
+        failing: 'Pas encore protégé',
+        working: 'Protégé',
+        unsure: 'Aucun visiteur du dehors',
+      },
       other: {
         waiting: 'Pas encore connecté',
         failing: 'Pas encore connecté',

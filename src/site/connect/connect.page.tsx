@@ -694,7 +694,8 @@ function liveCard(data: ConnectData, text: Translations): Html | false {
         </span>
         <span data-when="failing" hidden={state !== 'failing'}>
           <Icon name="alert" />
-          {heads.failing}
+          <span class="live-sure">{heads.failing}</span>
+          {isGate && <span class="live-unsure">{live.gate.unsure}</span>}
         </span>
         <span data-when="working" hidden={state !== 'working'}>
           <Icon name="check" />

@@ -110,6 +110,21 @@ it('the screens are in order, and a first request shows', { timeout: 600_000 }, 
     await stranger.reload();
     await stranger.getByText('Your request arrived. It works.').waitFor();
     assert.deepEqual(await end(), []);
+    // A visitor from this machine alone: whether others come with their own address, nobody knows.
+    await stranger.goto(at('/connect/nginx'));
+    for (const [note, said] of [
+      ['loopback', 'No outside visitor yet'],
+      ['untrusted', 'Not protecting yet'],
+    ]) {
+      const shown = await stranger.evaluate(`(() => {
+        const part = (name) => document.querySelector(name);
+        for (const one of document.querySelectorAll('[data-note]')) one.hidden = true;
+        part('[data-note=${note}]').hidden = part('#live-title [data-when=failing]').hidden = false;
+        part('#live-title [data-when=waiting]').hidden = true;
+        return part('#live-title').innerText.trim();
+      })()`);
+      assert.equal(shown, said);
+    }
   });
 });
 
