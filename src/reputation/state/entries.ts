@@ -144,22 +144,101 @@ function heldAfterReport(
 /** More entries and contributions than reports at once can take: what is acknowledged must fit. */
 const reportsUnderWayMax = 4_096;
 
+/** All that an entry's contributions say, by who says it. */
+const noSums = {
+  flags: 0,
+  /** The highest score of a list, the last list that gives it, how many lists and reports, the list loaded last. */
+  listScore: 0,
+  listedBy: 0,
+  listReports: 0,
+  listSource: 0,
+  /** The operator's entry; 0: there is none. */
+  manualScore: 0,
+  manualSetSecond: 0,
+  reporters: 0,
+  /** Evidence of the strongest reporter, a logarithm. */
+  strongest: Number.NEGATIVE_INFINITY,
+  peers: 0,
+  /** The node of what the network has risen to; 0: there is none. */
+  rising: 0,
+};
+
+type Sums = typeof noSums;
+
+/** Adds up what the contributions say, each kind apart from all others. */
+function addUp(sums: Sums, contributions: Contributions, index: IpIndex, entry: number): void {
+  Object.assign(sums, noSums);
+  for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
+    const tag = contributions.tag[node]!;
+    const score = contributions.listed[node]! & 0xff;
+    switch (kindOf(tag)) {
+      case contributionKinds.seed:
+        sums.flags |= entryFlags.seeded;
+        if (score >= maliciousScore) sums.flags |= entryFlags.listed;
+        if (score >= sums.listScore) sums.listedBy = refOf(tag);
+        sums.listScore = Math.max(sums.listScore, score);
+        sums.listReports += 1 + contributions.detail[node]!;
+        sums.listSource = newerList(index, sums.listSource, refOf(tag));
+        break;
+      case contributionKinds.manual:
+        sums.flags |= entryFlags.seeded;
+        sums.manualScore = score;
+        sums.manualSetSecond = contributions.newest[node]!;
+        sums.listReports += 1;
+        break;
+      case contributionKinds.anon:
+        sums.flags |= entryFlags.anonymousExit;
+        break;
+      case contributionKinds.allow:
+        sums.flags |= entryFlags.allowlisted;
+        break;
+      case contributionKinds.good:
+        sums.flags |= entryFlags.knownGood;
+        break;
+      case contributionKinds.reports:
+        sums.reporters++;
+        sums.strongest = Math.max(sums.strongest, contributions.strength[node]!);
+        break;
+      case contributionKinds.peer:
+        sums.peers++;
+        break;
+      case contributionKinds.rise:
+        sums.rising = node;
+        break;
+    }
+  }
+}
+
+/** Counts the operator's entry as a list that was loaded when the newest such entry was set. */
+function addManualEntry(sums: Sums, { listTimes }: IpIndex): void {
+  const { manualScore, manualSetSecond, listSource } = sums;
+  if (manualSetSecond !== 0) {
+    listTimes[manualEntriesList] = Math.max(listTimes[manualEntriesList]!, manualSetSecond);
+    const isListNewer = listSource !== 0 && listTimes[listSource]! > manualSetSecond;
+    if (!isListNewer) sums.listSource = manualEntriesList;
+  }
+  // The operator said it by hand: no list stands for it.
+  if (manualScore >= Math.max(1, Math.min(sums.listScore, maliciousScore)))
+    sums.listedBy = manualEntriesList;
+  sums.listScore = Math.max(sums.listScore, manualScore);
+}
+
 /**
- * Sets the meta of an entry, with the next turn where something else makes it malicious than before. Lists and
+ * Writes a record, with the next turn where something else makes the entry malicious than before. Lists and
  * reports that make nothing malicious leave the turn, or the feeds would tell all bouncers of the entry once
- * more. It must run before `setStrength` and `setListedBy`: it reads their former values.
+ * more. The former values are all read before the first is written.
  */
-function setTurnedMeta(
+function writeRecord(
   records: Records,
   entry: number,
-  meta: number,
-  strength: number,
-  listedBy: number,
+  { listScore, flags, listReports, listSource, listedBy, reporters }: Sums,
+  { ceiling, strength }: { readonly ceiling: number; readonly strength: number },
 ): void {
   const former = metaOf(records, entry);
   const halfLives = halfLivesAt(lastReportedAtOf(records, entry) * 1_000);
   const isByReports = (ceiling: number, reported: number) =>
     ceiling >= maliciousScore && entryScore(0, ceiling, reported, halfLives) >= maliciousScore;
+  const meta = packMeta(listScore, flags, ceiling, listReports);
   const isListed = listScoreOf(meta) >= maliciousScore;
   const isSame =
     (!isListed || listedByOf(records, entry) === listedBy) &&
@@ -168,6 +247,10 @@ function setTurnedMeta(
     isByReports(ceilingOf(former), strengthOf(records, entry)) ===
       isByReports(ceilingOf(meta), Math.fround(strength));
   setMeta(records, entry, withTurn(meta, turnOf(former) + (isSame ? 0 : 1)));
+  setListSource(records, entry, listSource);
+  setListedBy(records, entry, listedBy);
+  setReporters(records, entry, reporters);
+  setStrength(records, entry, strength);
 }
 
 /** Writes the contributions of an entry, as `readEntryRow` reads them. */
@@ -222,6 +305,8 @@ export function createEntries(options: {
   const held = new Uint8Array(options.entriesMax + 1);
   /** Largest entry number that ever held one. */
   let heldTop = 0;
+  /** Used again for each entry: a start adds up a million. */
+  const sums = { ...noSums };
   const row = createEntryRow();
   const page = createPageWriter();
   /** Used again for each row, so that a million of them are no work for the garbage collector. */
@@ -258,56 +343,8 @@ export function createEntries(options: {
     return count.counts;
   }
 
+  /** Writes what the contributions add up to into the record; removes an entry that has none. */
   function publish(entry: number, after?: SettleAfter): void {
-    let rising = 0;
-    let listScore = 0;
-    let flags = 0;
-    let listReports = 0;
-    let listSource = 0;
-    let listedBy = 0;
-    let manualScore = 0;
-    let manualSetSecond = 0;
-    let reporters = 0;
-    let ofPeers = 0;
-    let strongest = Number.NEGATIVE_INFINITY;
-    for (let node = contributions.first(entry); node !== 0; node = contributions.next[node]!) {
-      const tag = contributions.tag[node]!;
-      switch (kindOf(tag)) {
-        case contributionKinds.seed:
-          flags |= entryFlags.seeded;
-          if ((contributions.listed[node]! & 0xff) >= maliciousScore) flags |= entryFlags.listed;
-          if ((contributions.listed[node]! & 0xff) >= listScore) listedBy = refOf(tag);
-          listScore = Math.max(listScore, contributions.listed[node]! & 0xff);
-          listReports += 1 + contributions.detail[node]!;
-          listSource = newerList(index, listSource, refOf(tag));
-          break;
-        case contributionKinds.manual:
-          flags |= entryFlags.seeded;
-          manualScore = contributions.listed[node]! & 0xff;
-          listReports += 1;
-          manualSetSecond = contributions.newest[node]!;
-          break;
-        case contributionKinds.anon:
-          flags |= entryFlags.anonymousExit;
-          break;
-        case contributionKinds.allow:
-          flags |= entryFlags.allowlisted;
-          break;
-        case contributionKinds.good:
-          flags |= entryFlags.knownGood;
-          break;
-        case contributionKinds.reports:
-          reporters++;
-          strongest = Math.max(strongest, contributions.strength[node]!);
-          break;
-        case contributionKinds.peer:
-          ofPeers++;
-          break;
-        case contributionKinds.rise:
-          rising = node;
-          break;
-      }
-    }
     if (contributions.first(entry) === 0 && reportsOf(records, entry) === 0) {
       const prefix = index.prefixOf(entry);
       pages.remove(entry);
@@ -315,37 +352,23 @@ export function createEntries(options: {
       if (prefix !== undefined) index.remove(prefix);
       return;
     }
-    if (manualSetSecond !== 0) listSource = newerThan(listSource, manualSetSecond);
-    // The operator said it by hand: no list stands for it.
-    if (manualScore >= Math.max(1, Math.min(listScore, maliciousScore)))
-      listedBy = manualEntriesList;
-    listScore = Math.max(listScore, manualScore);
+    addUp(sums, contributions, index, entry);
+    addManualEntry(sums, index);
+    const { reporters, strongest, rising } = sums;
     let strength = reporters < 2 ? strongest : sumOfStrengths(contributions, entry, strongest);
     if (rising !== 0 && reporters > 0) strength += contributions.strength[rising]!;
-    if (ofPeers > 0) strength = sumOfTwo(strength, peers.evidenceOf(entry));
-    const hasReporters = reporters > 0 || ofPeers > 0;
-    let ceiling = hasReporters ? ceilingOfEntry(entry, listScore, strength, after) : 0;
-    if (!hasReporters) held[entry] = 0;
+    if (sums.peers > 0) strength = sumOfTwo(strength, peers.evidenceOf(entry));
+    const isReported = reporters > 0 || sums.peers > 0;
+    let ceiling = isReported ? ceilingOfEntry(entry, sums.listScore, strength, after) : 0;
+    if (!isReported) held[entry] = 0;
     // A group that votes is one more that names the address, as a list is: the ceiling has just counted them.
-    if (ofPeers > 0) listReports += count.counts.groups;
+    if (sums.peers > 0) sums.listReports += count.counts.groups;
     // An IPv4 /24: nobody reports it, its hosts made that of it.
     if (rising !== 0 && refOf(contributions.tag[rising]!) === risingLengths[4]) {
       strength = contributions.strength[rising]!;
       ceiling = ceilings.some;
     }
-    const meta = packMeta(listScore, flags, ceiling, listReports);
-    setTurnedMeta(records, entry, meta, strength, listedBy);
-    setListSource(records, entry, listSource);
-    setListedBy(records, entry, listedBy);
-    setReporters(records, entry, reporters);
-    setStrength(records, entry, strength);
-  }
-
-  /** Treats the manual entries as one more list, loaded when the newest of them was set. */
-  function newerThan(list: number, setSecond: number): number {
-    const { listTimes } = index;
-    listTimes[manualEntriesList] = Math.max(listTimes[manualEntriesList]!, setSecond);
-    return list !== 0 && listTimes[list]! > setSecond ? list : manualEntriesList;
+    writeRecord(records, entry, sums, { ceiling, strength });
   }
 
   /** Updates the time of the newest manual entry, after one was removed. */
