@@ -368,9 +368,10 @@ function checklistOf(
 ): ConsoleChecklist {
   const { config, clock, store, state, geoMadeAt, newestBackupAt } = needs;
   const { mailer, passkeys } = needs.signon.service;
+  const { hostname } = new URL(config.baseUrl);
   return {
+    host: isLoopback(hostname) ? 'ip.example.com' : hostname,
     async stepsOf(accountId) {
-      const { hostname } = new URL(config.baseUrl);
       const keys = await passkeys.list(accountId);
       const isFresh = clock.now() - newestBackupAt() <= 2 * config.backupEvery;
       return {
@@ -467,9 +468,10 @@ async function blockingOf(
 
 /** Returns lists that operators loaded by hand; fetched ones are shown with their subscription. */
 async function loadedLists(
-  { store, state }: Needs<'store' | 'state'>,
+  { store, state, clock }: Needs<'store' | 'state' | 'clock'>,
   readRows: ReadListRows,
 ): Promise<LoadedList[]> {
+  const now = clock.now();
   const rowsOf = await readRows();
   const fetched = new Set(
     (await listSubscriptions(store)).map(({ list, name }) => `${list}/${name}`),
@@ -479,7 +481,8 @@ async function loadedLists(
     .flatMap((one) => {
       const { source, list, number, complete, refreshedAtMs, holdUntilMs } = one;
       const isHere = fetched.has(`${list}/${source}`) || groupOfList(one) !== undefined;
-      if (isHere || list === 'allow') return [];
+      // One that has ended goes with the next sweep.
+      if (isHere || list === 'allow' || holdUntilMs <= now) return [];
       const times = { loadedAt: refreshedAtMs, endsAt: holdUntilMs };
       const { rows, blocking } = rowsOf(number);
       const counts = { rows, blocking: list === 'seed' ? blocking : undefined };

@@ -54,6 +54,7 @@ const view: InboxView = {
 /** What the page of set-up shows besides. */
 const facts = {
   port: 28_461,
+  host: 'ip.shop.example',
   newestBackupAt: undefined,
   geoMadeAt: 1,
   isGeoFresh: false,
@@ -156,7 +157,10 @@ it('counts the steps that are done as the page of set-up does', () => {
     assert.deepEqual(html.match(/\d of \d done(?=<)/g), ['1 of 6 done']);
   }
   assert.match(checklist, /over two months old/);
-  assert.match(checklist, /--to localhost:28461</);
+  assert.match(checklist, /--from ip\.shop\.example --to localhost:28461</);
+  assert.match(checklist, /BASE_URL=https:\/\/ip\.shop\.example</);
+  assert.match(checklist, /2\. Set the address[\s\S]*?>next</);
+  assert.ok(checklist.indexOf('6. Add a passkey') < checklist.indexOf('Where settings go'));
   for (const name of ['Load a list', 'Set the address', 'Turn on backups']) {
     assert.ok(checklist.includes(name), `${name}, as the inbox says`);
   }
@@ -305,7 +309,7 @@ it('a list loaded once says so in the catalogue, which counts those that are fet
       loaded: [{ ...once, name: 'ipsum', rows: 120_430 }],
       blocking: new Map(),
     }).replace(/<[^>]*>/g, ' ');
-  assert.match(shown([]), /IPsum\s.*?120,430 rows\s+loaded once/s);
+  assert.match(shown([]), /IPsum\s.*?120,430 rows\s+loaded once, not updated/s);
   assert.doesNotMatch(shown([]), /fetched/);
   const others = [list, { ...list, name: 'other', state: 'active' as const, failures: 0 }];
   assert.match(shown(others), /2 fetched\s+1 failing/);

@@ -11,6 +11,7 @@ import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
 import {
   ActButton,
+  Confirmed,
   type ConsoleView,
   consolePage,
   consolePaths,
@@ -27,6 +28,7 @@ export const listActs = sectionActs('lists', {
   resume: { act: 'source resume', about: ['name'] },
   on: { act: 'source on', about: ['name'] },
   off: { act: 'source remove', about: ['name'] },
+  unload: { act: 'source remove', about: ['name', 'loaded'], kind: 'danger' },
   add: {
     act: 'source add',
     asks: ['source', 'every', 'header', 'user'],
@@ -346,8 +348,11 @@ const offerLetters: Readonly<Record<string, string>> = {
   'tor-exits': 'To',
 };
 
+/** Lists that a telephone shows before one presses for the others. */
+const narrowOffers = 4;
+
 function catalogue(frame: PageFrame, view: ListsView): Html {
-  const text = frameText(frame).console.lists;
+  const { inbox, lists: text } = frameText(frame).console;
   const format = formatFor(frame.language);
   const byName = new Map(view.lists.map((one) => [one.name, one]));
   const about: Readonly<Record<string, string | undefined>> = text.about;
@@ -356,6 +361,67 @@ function catalogue(frame: PageFrame, view: ListsView): Html {
   const rowsOnce = new Map(view.loaded.map(({ name, rows }) => [name, rows]));
   const isFailing = ({ state }: FetchedList) => state === 'failing' || state === 'held';
   const failing = view.lists.filter(isFailing).length;
+  // What is on, or loaded, stands first.
+  const isHere = ({ name }: OfferedListFacts) => byName.has(name) || rowsOnce.has(name);
+  const sorted = view.offers.toSorted((a, b) => Number(isHere(b)) - Number(isHere(a)));
+  const offers = sorted.map(({ name, title, terms, falsePositives, rowsAbout }) => {
+    const list = byName.get(name);
+    const isOn = list !== undefined;
+    const blocking = view.blocking.get(name);
+    const once = rowsOnce.get(name);
+    return (
+      <li>
+        <span class="arch" aria-hidden="true">
+          {offerLetters[name]}
+        </span>
+        <span class="offer-name">
+          <strong>{titles[name] ?? title}</strong>
+          <span class="source-note">{about[name]}</span>
+          {list?.failure && (
+            <span class="offer-failure breaks">{translateSentence(frame, list.failure)}</span>
+          )}
+        </span>
+        <span>
+          <Link href={terms} rel="noreferrer">
+            {licences[name] ?? text.terms}
+          </Link>
+        </span>
+        <Badge
+          label={text.falsePositives[falsePositives]}
+          tone={falsePositiveTones[falsePositives]}
+        />
+        <span class="offer-rows">
+          {list !== undefined
+            ? list.rows > 0
+              ? text.rowCount(format.number(list.rows))
+              : text.states[list.state]
+            : once !== undefined
+              ? text.rowCount(format.number(once))
+              : rowsAbout === undefined
+                ? text.sizeUnknown
+                : text.sizeAbout(format.number(rowsAbout))}
+          {list === undefined && once !== undefined && <small>{text.loadedOnce}</small>}
+          {list !== undefined && list.freshAt > 0 && (
+            <small>
+              {blocking !== undefined && <>{text.blockingOf(format.number(blocking))} · </>}
+              {format.near(list.freshAt, view.now)}
+            </small>
+          )}
+        </span>
+        <Form csrf={view.csrf} action={`${consolePaths.lists}/change`}>
+          <Hidden name="do" value={isOn ? 'off' : 'on'} />
+          <Hidden name="name" value={name} />
+          <button
+            class="switch-button"
+            type="submit"
+            role="switch"
+            aria-checked={isOn ? 'true' : 'false'}
+            aria-label={titles[name] ?? title}
+          />
+        </Form>
+      </li>
+    );
+  });
   return (
     <section class="inbox-needs" aria-labelledby="catalogue">
       <div class="inbox-bar">
@@ -378,68 +444,15 @@ function catalogue(frame: PageFrame, view: ListsView): Html {
           <span>{text.size}</span>
           <span>{text.isOn}</span>
         </p>
-        <ul class="offers">
-          {view.offers.map(({ name, title, terms, falsePositives, rowsAbout }) => {
-            const list = byName.get(name);
-            const isOn = list !== undefined;
-            const blocking = view.blocking.get(name);
-            const once = rowsOnce.get(name);
-            return (
-              <li>
-                <span class="arch" aria-hidden="true">
-                  {offerLetters[name]}
-                </span>
-                <span class="offer-name">
-                  <strong>{titles[name] ?? title}</strong>
-                  <span class="source-note">{about[name]}</span>
-                  {list?.failure && (
-                    <span class="offer-failure breaks">
-                      {translateSentence(frame, list.failure)}
-                    </span>
-                  )}
-                </span>
-                <span>
-                  <Link href={terms} rel="noreferrer">
-                    {licences[name] ?? text.terms}
-                  </Link>
-                </span>
-                <Badge
-                  label={text.falsePositives[falsePositives]}
-                  tone={falsePositiveTones[falsePositives]}
-                />
-                <span class="offer-rows">
-                  {list !== undefined
-                    ? list.rows > 0
-                      ? text.rowCount(format.number(list.rows))
-                      : text.states[list.state]
-                    : once !== undefined
-                      ? text.rowCount(format.number(once))
-                      : rowsAbout === undefined
-                        ? text.sizeUnknown
-                        : text.sizeAbout(format.number(rowsAbout))}
-                  {list === undefined && once !== undefined && <small>{text.loadedOnce}</small>}
-                  {list !== undefined && list.freshAt > 0 && (
-                    <small>
-                      {blocking !== undefined && <>{text.blockingOf(format.number(blocking))} · </>}
-                      {format.near(list.freshAt, view.now)}
-                    </small>
-                  )}
-                </span>
-                <Form csrf={view.csrf} action={`${consolePaths.lists}/change`}>
-                  <Hidden name="do" value={isOn ? 'off' : 'on'} />
-                  <Hidden name="name" value={name} />
-                  <button
-                    class="switch-button"
-                    type="submit"
-                    role="switch"
-                    aria-checked={isOn ? 'true' : 'false'}
-                    aria-label={titles[name] ?? title}
-                  />
-                </Form>
-              </li>
-            );
-          })}
-        </ul>
+        <ul class="offers">{offers.slice(0, narrowOffers)}</ul>
+        {/* It is open at any width but that of a telephone, where a press opens it. */}
+        <details class="needs-more">
+          <summary class="button button-quiet">
+            <span class="when-closed">{inbox.showMore(format.number(offers.length))}</span>
+            <span class="when-open">{inbox.showFewer}</span>
+          </summary>
+          <ul class="offers">{offers.slice(narrowOffers)}</ul>
+        </details>
       </div>
     </section>
   );
@@ -456,7 +469,8 @@ function toneOf({ state }: FetchedList): BadgeTone {
   return state === 'active' ? 'accent' : 'neutral';
 }
 
-function loadedTable(frame: PageFrame, { loaded, now }: ListsView): Html {
+function loadedTable(frame: PageFrame, view: ListsView): Html {
+  const { loaded, now } = view;
   const text = frameText(frame).console.lists;
   const titles: Readonly<Record<string, string | undefined>> = text.titles;
   const format = formatFor(frame.language);
@@ -467,11 +481,28 @@ function loadedTable(frame: PageFrame, { loaded, now }: ListsView): Html {
     blocking === undefined ? '–' : format.number(blocking),
     complete ? format.near(loadedAt, now) : text.unfinished,
     format.near(endsAt, now),
+    // The start loads that one again.
+    !(kind === 'good' && name === 'bundled') && (
+      <div class="acts">
+        {kind === 'seed' && view.offers.some((one) => one.name === name) && (
+          <ActButton view={view} of={listActs} does="on" about={{ name }} label={text.keepFresh} />
+        )}
+        <Confirmed label={text.remove}>
+          <ActButton
+            view={view}
+            of={listActs}
+            does="unload"
+            about={{ name, loaded: kind }}
+            label={text.removeSure(format.number(count))}
+          />
+        </Confirmed>
+      </div>
+    ),
   ]);
   const columns = [
     ...[{ title: text.name }, { title: text.kind }],
     ...[text.rows, text.blocking].map((title) => ({ title, numeric: true })),
-    ...[{ title: text.loadedAt }, { title: text.endsAt }],
+    ...[text.loadedAt, text.endsAt, text.actions].map((title) => ({ title })),
   ];
   return (
     <div class="inbox-needs">

@@ -30,19 +30,22 @@ const doctorCommand = `portcullis --settings ${settingsFile} doctor`;
  * Settings with an example value, and commands, the same in every language; a step that is taken on a page leads
  * there.
  */
-const waysAt = (
-  port: number,
-): Readonly<Record<FirstStep, readonly string[] | { readonly page: string }>> => ({
+const waysAt = ({
+  port,
+  host,
+}: Pick<ChecklistView, 'port' | 'host'>): Readonly<
+  Record<FirstStep, readonly string[] | { readonly page: string }>
+> => ({
   list: { page: consolePaths.lists },
-  publicUrl: ['BASE_URL=https://ip.example.com'],
+  publicUrl: [`BASE_URL=https://${host}`],
   tls: [
-    `caddy reverse-proxy --from ip.example.com --to localhost:${port}`,
+    `caddy reverse-proxy --from ${host} --to localhost:${port}`,
     'TRUSTED_PROXIES=127.0.0.1',
     doctorCommand,
   ],
   mail: [
     'SMTP_URL=smtps://user:password@mail.example.com',
-    'MAIL_FROM=portcullis@example.com',
+    `MAIL_FROM=portcullis@${host}`,
     doctorCommand,
   ],
   backup: ['BACKUP_FOLDER=/var/backups/portcullis'],
@@ -107,6 +110,8 @@ interface ChecklistView extends ConsoleView {
   readonly steps: StepsDone;
   /** The port on which this server listens. */
   readonly port: number;
+  /** The name that visitors type, or an example where this server has none yet. */
+  readonly host: string;
   /** Milliseconds since 1970; 0: there is none; undefined: the server makes none. */
   readonly newestBackupAt: number | undefined;
   /** Milliseconds since 1970: the age of the tables of countries and networks; 0: unknown. */
@@ -127,7 +132,7 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
       ? text.noBackup
       : text.newestBackup(format.ago(newestBackupAt, now), format.moment(newestBackupAt)));
   const { inbox } = all.console;
-  const ways = waysAt(view.port);
+  const ways = waysAt(view);
   const known = firstSteps.filter((step) => step in view.steps);
   const backupNote = backup && <p class="card-note">{backup}</p>;
   const steps = known.map((step) => {
@@ -163,6 +168,7 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
     return { step, isDone, how };
   });
   const done = steps.filter(({ isDone }) => isDone).length;
+  const next = steps.find(({ isDone }) => !isDone)?.step;
   const progress = inbox.progress(format.number(done), format.number(steps.length));
   return consolePage(frame, view, {
     section: 'checklist',
@@ -173,24 +179,26 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
           <progress max={steps.length} value={done} aria-label={progress} />
           <span>{progress}</span>
         </p>
-        {settingsCard(frame)}
         <Folds>
-          {steps.map(({ step, isDone, how }) => (
+          {steps.map(({ step, isDone, how }, at) => (
             <Fold
               id={step}
-              title={inbox.steps[step].name}
+              title={`${format.number(at + 1)}. ${inbox.steps[step].name}`}
               open={!isDone}
               aside={
-                <Badge
-                  label={isDone ? text.isDone : text.isOpen}
-                  tone={isDone ? 'clean' : 'suspect'}
-                />
+                (isDone || step === next) && (
+                  <Badge
+                    label={isDone ? text.isDone : text.isNext}
+                    tone={isDone ? 'clean' : 'accent'}
+                  />
+                )
               }
             >
               {how}
             </Fold>
           ))}
         </Folds>
+        {settingsCard(frame)}
         {/* No step of set-up: it comes back every two months. The inbox counts the same steps. */}
         <Card title={text.geo} aside={!isGeoFresh && <Badge label={text.geoOld} tone="suspect" />}>
           {geoMadeAt > 0 && (

@@ -57,6 +57,8 @@ export interface ConsoleChecklist {
   stepsOf(accountId: string): Promise<StepsDone>;
   /** The port on which this server listens. */
   readonly port: number;
+  /** The name that visitors type, or an example where this server has none yet. */
+  readonly host: string;
   /** Milliseconds since 1970; 0: there is none; undefined: the server makes none. */
   newestBackupAt(): number | undefined;
   /** Milliseconds since 1970; 0: unknown. */
@@ -75,6 +77,7 @@ export function checklistScreens(parts: ConsoleParts, reads: ConsoleChecklist): 
       ...(await viewOf(parts, context, query)),
       steps: await reads.stepsOf(accountId),
       port: reads.port,
+      host: reads.host,
       newestBackupAt: reads.newestBackupAt(),
       geoMadeAt: reads.geoMadeAt,
       isGeoFresh: parts.clock.now() - reads.geoMadeAt <= geoFreshMs,

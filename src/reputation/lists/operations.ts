@@ -625,12 +625,28 @@ export const resumeSource = sourceOrder('resume', 'fetch it again, from now on')
  */
 export const removeSource = operation({
   name: 'source remove',
-  purpose: 'fetch it no more and take its rows back',
-  parameters: { name: listedName },
+  purpose: 'fetch it no more and take its rows back; with --loaded, those of a list loaded once',
+  parameters: {
+    name: listedName,
+    loaded: {
+      schema: v.optional(choice(['seed', 'anon', 'good'])),
+      value: 'kind',
+      help: 'the list was loaded by seed, by anon or by known-good, and is fetched by nothing',
+      kept: true,
+    },
+  },
   audit: 'required',
   before: stateOfSource,
-  async run(tools, { name }) {
+  async run(tools, { name, loaded }) {
     const { store } = tools;
+    if (loaded !== undefined) {
+      const fetched = (await listSubscriptions(store)).find((one) => one.name === name);
+      if (fetched?.list === loaded) {
+        throw new OperatorError(`${name} is fetched: source remove without --loaded removes it`);
+      }
+      if (await retractRows(tools, { name, list: loaded })) return { name };
+      return refuse(fail('not_found', `there is no list '${name}' of this kind`));
+    }
     const row = expect(await changeSubscription(store, name, () => ({ state: 'removing' })));
     await retractRows(tools, row);
     expect(await forgetSubscription(store, name));
@@ -640,10 +656,15 @@ export const removeSource = operation({
   lines: ({ name }) => [`${name}: it is fetched no more, and its rows are taken back`],
 });
 
-async function retractRows(tools: OperationTools, { name, list }: Subscription): Promise<void> {
+/** @returns false where no such list is known */
+async function retractRows(
+  tools: OperationTools,
+  { name, list }: Pick<Subscription, 'name' | 'list'>,
+): Promise<boolean> {
   const ref = { list, source: name };
-  if ((await findList(tools.store, ref)).row === undefined) return;
+  if ((await findList(tools.store, ref)).row === undefined) return false;
   expect(await loadList({ ...tools, ...ref, holdDays: 0, batches: [], onRows: () => {} }));
+  return true;
 }
 
 /** Never the query of its address, which may hold a key, nor what names its rows inside. */

@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { it } from 'node:test';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createAnonymousReports, createRemovals } from '../../../src/reputation/requests/queue.ts';
@@ -43,6 +45,12 @@ async function ask(address: string, fromAddress = false): Promise<void> {
   const from = { fromAddress, signedIn: false };
   const added = await removals().add(address, { reason: 'We moved in on Monday.', ...from });
   assert.ok(added.ok);
+}
+
+function writeList(): string {
+  const path = join(server.dataDir, 'once.txt');
+  writeFileSync(path, '93.184.219.1\n93.184.219.2\n');
+  return path;
 }
 
 /** The card of an address, with its buttons. */
@@ -448,6 +456,29 @@ it('a preview that can not be had says why, and keeps what was typed', async () 
     (await server.fetch('/admin/lists/preview', { method: 'POST' })).status >= 300,
     true,
   );
+});
+
+it('a list loaded once is removed with its rows, and nothing else is', async () => {
+  const load = (kind: 'seed' | 'anon', ...more: string[]) =>
+    server.cli(kind, writeList(), '--source', 'once', ...more);
+  await load('seed', '--format', 'plain');
+  await load('anon');
+  const page = (await ada.get('/admin/lists')).body;
+  assert.match(page, /<strong class="breaks">once<[\s\S]*?Remove list[\s\S]*?Remove \d rows?/);
+  assert.ok((await scoreOf('93.184.219.1')) > 0);
+  const unload = (name: string, loaded: string) =>
+    ada.post('/admin/lists/change', { do: 'unload', name, loaded });
+  assert.equal((await unload('nothing', 'seed')).status, 404);
+  const gone = await unload('once', 'seed');
+  assert.match((await ada.get(gone.headers.location!)).body, /You removed once/);
+  assert.equal(await scoreOf('93.184.219.1'), 0);
+  assert.match(
+    (await ada.get('/admin/lists')).body,
+    />once<[\s\S]*?anonymous exits/,
+    'the other kind',
+  );
+  await server.cli('source', 'remove', 'once', '--loaded', 'anon');
+  assert.doesNotMatch((await ada.get('/admin/lists')).body, />once</);
 });
 
 it('a list of the catalogue is switched on and off, and one that is not there is refused', async () => {
