@@ -481,7 +481,7 @@ async function loadedLists(
     .flatMap((one) => {
       const { source, list, number, complete, refreshedAtMs, holdUntilMs } = one;
       const isHere = fetched.has(`${list}/${source}`) || groupOfList(one) !== undefined;
-      // One that has ended goes with the next sweep.
+      // A list that has ended goes with the next sweep.
       if (isHere || list === 'allow' || holdUntilMs <= now) return [];
       const times = { loadedAt: refreshedAtMs, endsAt: holdUntilMs };
       const { rows, blocking } = rowsOf(number);

@@ -361,7 +361,7 @@ function catalogue(frame: PageFrame, view: ListsView): Html {
   const rowsOnce = new Map(view.loaded.map(({ name, rows }) => [name, rows]));
   const isFailing = ({ state }: FetchedList) => state === 'failing' || state === 'held';
   const failing = view.lists.filter(isFailing).length;
-  // What is on, or loaded, stands first.
+  // Lists that are on, or were loaded, stand first.
   const isHere = ({ name }: OfferedListFacts) => byName.has(name) || rowsOnce.has(name);
   const sorted = view.offers.toSorted((a, b) => Number(isHere(b)) - Number(isHere(a)));
   const offers = sorted.map(({ name, title, terms, falsePositives, rowsAbout }) => {
