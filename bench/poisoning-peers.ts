@@ -11,7 +11,7 @@ import {
   faultOfHead,
   headLifeMs,
 } from '../src/reputation/federation/document/head.ts';
-import { createRowList } from '../src/reputation/federation/document/rows.ts';
+import { createRowList } from '../src/reputation/federation/document/segment.ts';
 import {
   countsOf,
   createJudge,

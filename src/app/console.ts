@@ -9,7 +9,7 @@ import { waitingFacts } from '../access/accounts/slots.ts';
 import { createAuditLog } from '../access/audit-log.ts';
 import type { KeyUse } from '../access/keys/api-keys.ts';
 import { keyScopeNames } from '../access/keys/key-format.ts';
-import { packageVersion } from '../config/version.ts';
+import { packageVersion } from '../config/environment.ts';
 import { capacities } from '../config.ts';
 import { type ConsoleReads, consoleRoutes } from '../console/console.route.ts';
 import type { Span, Tile, VoteBudget } from '../console/inbox/inbox.page.tsx';

@@ -4,7 +4,7 @@ import { channel } from 'node:diagnostics_channel';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MasterKey } from '../access/keys/master-key.ts';
-import { packageVersion } from '../config/version.ts';
+import { packageVersion } from '../config/environment.ts';
 import { type Config, capacities } from '../config.ts';
 import { duplicateReportMs } from '../contracts/reputation.ts';
 import type { BoundedTable } from '../core/bounded-tables.ts';

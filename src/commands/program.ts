@@ -4,7 +4,7 @@
  */
 
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import { packageVersion } from '../config/version.ts';
+import { packageVersion } from '../config/environment.ts';
 import { durationMs, durationRule } from '../core/time.ts';
 import { operationDescriptions } from '../operations/operation-descriptions.ts';
 import type { InitFlags } from './init.ts';

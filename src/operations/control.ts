@@ -12,7 +12,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as v from 'valibot';
-import { packageVersion } from '../config/version.ts';
+import { packageVersion } from '../config/environment.ts';
 import type { OperationCall, OperationProgress } from '../contracts/operation.ts';
 import { OperatorError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';

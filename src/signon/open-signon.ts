@@ -20,14 +20,17 @@ import { createMailBudget, createMailer, type MailTransport } from './mail/maile
 import { createNotices } from './mail/notices.ts';
 import { noDeletionNotice, type Outbox, openOutbox } from './mail/outbox.ts';
 import { smtpTransport } from './mail/smtp.ts';
-import { createAccountChanges } from './people/account-changes.ts';
+import {
+  createAccountChanges,
+  createEmailChange,
+  emailChangeLimit,
+} from './people/account-changes.ts';
 import {
   createDeletion,
   createErasures,
   type Deletion,
   type DeletionNotice,
 } from './people/deletion.ts';
-import { createEmailChange, emailChangeLimit } from './people/email-change.ts';
 import { createInvitations } from './people/invitations.ts';
 import { createLinks, pageLinks } from './people/links.ts';
 import { createPacing, noPacing, pacedNetworksMax } from './people/pacing.ts';

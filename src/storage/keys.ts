@@ -316,7 +316,7 @@ export const listPrefix = (): Key => encodeKey(namespaces.list);
 export const subscriptionKey = (name: string) => encodeKey(namespaces.subscription, text(name));
 export const subscriptionPrefix = (): Key => encodeKey(namespaces.subscription);
 
-/** 28 name 00: what a source asks for, sealed (reputation/lists/subscriptions/credentials.ts). */
+/** 28 name 00: what a source asks for, sealed (reputation/lists/subscriptions/subscriptions.ts). */
 export const sourceSecretKey = (name: string) => encodeKey(namespaces.sourceSecret, text(name));
 export const sourceSecretPrefix = (): Key => encodeKey(namespaces.sourceSecret);
 

@@ -28,10 +28,9 @@ import {
   splitStore,
   unavailableStore,
 } from './nodes/nodes.ts';
-import { databaseClock } from './postgres/clock.ts';
 import { isReadOnly } from './postgres/connection.ts';
 import type { JournalHead } from './postgres/reads.ts';
-import { openPostgresStore, type PostgresStore } from './postgres/store.ts';
+import { databaseClock, openPostgresStore, type PostgresStore } from './postgres/store.ts';
 import { type Store, StoreUnavailableError } from './store.ts';
 
 interface StoreSettings {

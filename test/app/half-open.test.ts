@@ -18,8 +18,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import { openDestinations } from '../../src/reputation/lists/import/download.ts';
 import { storedWebhooks } from '../../src/reputation/webhooks/webhook-store.ts';
 import { startSignon } from '../../src/signon/module.ts';
-import { openErasedList } from '../../src/storage/backup/erased.ts';
-import { erasedFile, readErasedFile } from '../../src/storage/backup/erased-file.ts';
+import { erasedFile, openErasedList, readErasedFile } from '../../src/storage/backup/erased.ts';
 import { localMaintenance } from '../../src/storage/maintenance.ts';
 import { open } from '../storage/lmdb-opener.ts';
 import { readSources } from '../support/house/sources.ts';
@@ -137,8 +136,7 @@ it('a command that deletes an account ends though the folder of backups does not
 });
 
 it('what the server does in the folder of backups never waits for a file', () => {
-  const own = ['schedule.ts', 'erased-file.ts'].map((name) => `src/storage/backup/${name}`);
-  own.push('src/storage/backup/erased.ts');
+  const own = ['schedule.ts', 'erased.ts'].map((name) => `src/storage/backup/${name}`);
   const sources = readSources('src').filter(({ path }) => own.includes(path));
   assert.equal(sources.length, own.length);
   for (const { path, text } of sources) {

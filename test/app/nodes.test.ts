@@ -5,8 +5,7 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, it } from 'node:test';
-import { openInternalListener } from '../../src/app/nodes/internal-listener.ts';
-import { nodeChallenges } from '../../src/app/nodes/node-challenges.ts';
+import { nodeChallenges, openInternalListener } from '../../src/app/nodes/module.ts';
 import {
   answerBytes,
   createReplays,

@@ -5,10 +5,7 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { after, afterEach, it } from 'node:test';
-import {
-  openInternalListener,
-  unauthenticatedBounds,
-} from '../../src/app/nodes/internal-listener.ts';
+import { openInternalListener, unauthenticatedBounds } from '../../src/app/nodes/module.ts';
 import { macHeader, macOf, questionBytes } from '../../src/app/nodes/signed-messages.ts';
 import { createChallenges } from '../../src/captcha/challenge/challenge.ts';
 import { createTickets } from '../../src/captcha/challenge/ticket.ts';

@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import { program } from '../../src/commands/program.ts';
-import { packageVersion } from '../../src/config/version.ts';
+import { packageVersion } from '../../src/config/environment.ts';
 import { encodeJsonFrame, frameKinds, protocolVersion } from '../../src/operations/protocol.ts';
 import { hasOtherUser, startAsOther } from '../support/house/other-user.ts';
 import { commandOf } from '../support/house/processes.ts';

@@ -2,9 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { highlighted } from '../../src/site/docs/highlight.tsx';
 import { docsFolder, loadDocs, publishedPart } from '../../src/site/docs/library.ts';
-import { anchorOf, parseArticle } from '../../src/site/docs/markdown.tsx';
+import { anchorOf, highlighted, parseArticle } from '../../src/site/docs/markdown.tsx';
 import { translationsFor } from '../../src/site/words.ts';
 import { renderHtml } from '../../src/web/html.ts';
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
-import { databaseClock } from '../../src/storage/postgres/clock.ts';
+import { databaseClock } from '../../src/storage/postgres/store.ts';
 import { manualClock } from '../support/seeded.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
 

@@ -6,7 +6,7 @@ import fsp from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { it } from 'node:test';
 import { systemClock } from '../../src/core/clock.ts';
-import { writeErasedFile } from '../../src/storage/backup/erased-file.ts';
+import { writeErasedFile } from '../../src/storage/backup/erased.ts';
 import { claimFolder, folderMarker, knownFolders } from '../../src/storage/backup/folder.ts';
 import { restoreRows } from '../../src/storage/backup/restore.ts';
 import { makeBackup } from '../../src/storage/backup/write.ts';

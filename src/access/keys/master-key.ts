@@ -10,7 +10,7 @@ import { decrypt, encrypt, nonceBytes, tagBytes } from '../../core/crypto.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
-import type { ErasedSeal } from '../../storage/backup/erased-file.ts';
+import type { ErasedSeal } from '../../storage/backup/erased.ts';
 import { makeFileOnce, openPlainFile } from '../../storage/files.ts';
 
 // Sealing of API keys at rest, AES-256-GCM, so that an owner can be shown the key again.

@@ -34,3 +34,6 @@ export async function runCheck(
 export const fault = (about: string, found: string, mend: string): Finding => {
   return { about, state: 'mend', found, mend };
 };
+
+/** A clock that differs more from another one is a finding. */
+export const skewMsMax = 30_000;

@@ -8,13 +8,12 @@ import { dayMs } from '../../core/time.ts';
 import { isLoopback } from '../../ip/loopback.ts';
 import { checkSmtp, isOnThisMachine, tlsText } from '../../signon/mail/smtp.ts';
 import { exposureFaults } from '../shell/settings.ts';
-import { advice, type Finding, fault, fine } from './finding.ts';
+import { advice, type Finding, fault, fine, skewMsMax } from './finding.ts';
 
 const waitMs = 5_000;
 const healthBytesMax = 64 * 1024;
 const manifestBytesMax = 8 * 1024 * 1024;
 const certificateDaysMin = 14;
-const skewMsMax = 30_000;
 
 export function inspectExposure(config: Config): Finding {
   const faults = exposureFaults(config);

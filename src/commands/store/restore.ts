@@ -33,15 +33,16 @@ import { createAudit } from '../../operations/audit.ts';
 import { operatorName } from '../../operations/client.ts';
 import { openingOf, readMasterKey } from '../../operations/workspace.ts';
 import type { About, OnProgress, RowDigest, RowSource } from '../../storage/backup/content.ts';
-import { erasedOf, erasedRow } from '../../storage/backup/erased.ts';
 import {
   type ErasedFile,
   type ErasedSeal,
   encodeErased,
   erasedFile,
+  erasedOf,
+  erasedRow,
   readErasedFile,
   writeErasedFile,
-} from '../../storage/backup/erased-file.ts';
+} from '../../storage/backup/erased.ts';
 import { lmdbSource } from '../../storage/backup/lmdb.ts';
 import { loadDatabase } from '../../storage/backup/postgres.ts';
 import { type BackupSource, isBackup, openBackup } from '../../storage/backup/read.ts';

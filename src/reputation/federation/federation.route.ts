@@ -25,14 +25,13 @@ import type { PlainRoute } from '../../http/router.ts';
 import type { Store } from '../../storage/store.ts';
 import { type Endpoint, endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard, HandlerResult } from '../../web/guard/guard.ts';
-import type { FederationKey } from './document/key.ts';
+import { type FederationKey, isSignedBy, readSignature, signatureHeaders } from './document/key.ts';
 import {
   batchBytesMax,
   segmentBytesMax,
   segmentsPerAnswer,
   writeBatch,
 } from './document/segment.ts';
-import { isSignedBy, readSignature, signatureHeaders } from './document/signed-get.ts';
 import { type Publication, readPublication, readSegment, readSnapshot } from './publish/stored.ts';
 
 const open = {

@@ -13,9 +13,8 @@ import type { Random } from '../../core/random.ts';
 import type { GeoSource } from '../../geo/sources.ts';
 import { LeaseLostError, type Maintenance } from '../../storage/maintenance.ts';
 import { createGroupKeeper, openExpansion } from '../ranges/groups.ts';
-import { openCredentials } from './subscriptions/credentials.ts';
 import { countKnownRows, createRefresher, fetchInThread } from './subscriptions/refresher.ts';
-import type { Subscription } from './subscriptions/subscriptions.ts';
+import { openCredentials, type Subscription } from './subscriptions/subscriptions.ts';
 
 const pollMs = 2_000;
 

@@ -47,22 +47,20 @@ import type { BadLine } from './import/rows.ts';
 import { type ImportStats, type ServiceName, serviceNames } from './import/rows.ts';
 import { findList, loadList } from './load-list.ts';
 import { offeredLists } from './offered-lists.ts';
-import {
-  headerCharsMax,
-  readCredentials,
-  sealCredentials,
-  userCharsMax,
-} from './subscriptions/credentials.ts';
 import { type FetchJob, fetchBounds, fetchInThread } from './subscriptions/refresher.ts';
 import {
   addSubscription,
   changeSubscription,
   forgetSubscription,
+  headerCharsMax,
   listSubscriptions,
   orderSource,
+  readCredentials,
   type SourceOrder,
   type Subscription,
+  sealCredentials,
   sourceState,
+  userCharsMax,
 } from './subscriptions/subscriptions.ts';
 
 /** A list as it was read: its rows, and what came of its lines. */

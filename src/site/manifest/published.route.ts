@@ -2,8 +2,8 @@
 
 import { newAddressQuota, pointRules, readQuota, writeQuota } from '../../access/quota/points.ts';
 import { receiptLifeMs } from '../../captcha/receipts.ts';
+import { packageVersion } from '../../config/environment.ts';
 import { captchaBrowserLimits } from '../../config/limits.ts';
-import { packageVersion } from '../../config/version.ts';
 import { captchaBounds } from '../../config.ts';
 import type { Language } from '../../core/language.ts';
 import type { PlainRoute } from '../../http/router.ts';

@@ -41,7 +41,7 @@ interface BackupTerms extends Sealing {
   /** Goes into an encrypted backup, and into no other. */
   readonly masterKey?: Uint8Array | undefined;
   /**
-   * A list of deleted accounts lies next to it (erased-file.ts), so that a restore misses one that was taken
+   * A list of deleted accounts lies next to it (erased.ts), so that a restore misses one that was taken
    * away.
    */
   readonly hasListBeside?: boolean;

@@ -14,7 +14,7 @@ import { writeFile } from 'node:fs/promises';
 import { it } from 'node:test';
 import { erasedSealOf, masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { encodeRows } from '../../../src/storage/backup/content.ts';
-import { encodeErased } from '../../../src/storage/backup/erased-file.ts';
+import { encodeErased } from '../../../src/storage/backup/erased.ts';
 import { openBackup } from '../../../src/storage/backup/read.ts';
 import { aboutRecord, packedBackup } from '../../storage/backup/hostile.ts';
 import { runCli, startTestServer, within } from '../../support/server/server.ts';

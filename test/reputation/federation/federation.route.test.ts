@@ -7,9 +7,12 @@ import { createLog } from '../../../src/core/log.ts';
 import { dayMs, minuteMs } from '../../../src/core/time.ts';
 import type { Reply, Request } from '../../../src/http/request/message.ts';
 import { readHead, writeHead } from '../../../src/reputation/federation/document/head.ts';
-import { makeSigningKey } from '../../../src/reputation/federation/document/key.ts';
+import {
+  makeSigningKey,
+  signGet,
+  signingKeyId,
+} from '../../../src/reputation/federation/document/key.ts';
 import { chainStart, readBatch } from '../../../src/reputation/federation/document/segment.ts';
-import { signGet, signingKeyId } from '../../../src/reputation/federation/document/signed-get.ts';
 import { federationRoutes } from '../../../src/reputation/federation/federation.route.ts';
 import {
   nothingPublished,

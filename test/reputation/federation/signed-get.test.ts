@@ -4,14 +4,14 @@ import assert from 'node:assert/strict';
 import { createPublicKey, verify } from 'node:crypto';
 import { test } from 'node:test';
 import { minuteMs } from '../../../src/core/time.ts';
-import { makeSigningKey } from '../../../src/reputation/federation/document/key.ts';
 import {
   isSignedBy,
+  makeSigningKey,
   readSignature,
   type SignedRequest,
   signGet,
   signingKeyId,
-} from '../../../src/reputation/federation/document/signed-get.ts';
+} from '../../../src/reputation/federation/document/key.ts';
 import { seededRandom } from '../../support/seeded.ts';
 
 const now = Date.parse('2026-11-26T10:00:00Z');

@@ -8,7 +8,7 @@ import { masterKeyFromBytes } from '../../../src/access/keys/master-key.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { createScheduler } from '../../../src/core/scheduling.ts';
 import { openDestinations } from '../../../src/reputation/lists/import/download.ts';
-import { createWebhookRunner, triesMax } from '../../../src/reputation/webhooks/runner.ts';
+import { createWebhookRunner, triesMax } from '../../../src/reputation/webhooks/module.ts';
 import {
   createWebhooks,
   removeWebhooks,

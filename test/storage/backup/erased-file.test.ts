@@ -2,11 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import {
-  decodeErased,
-  type ErasedSeal,
-  encodeErased,
-} from '../../../src/storage/backup/erased-file.ts';
+import { decodeErased, type ErasedSeal, encodeErased } from '../../../src/storage/backup/erased.ts';
 
 const seal: ErasedSeal = { masterKeyId: '0a1b2c3d', key: new Uint8Array(32).fill(1) };
 const ids = new Map([

@@ -11,7 +11,7 @@ import { loadMasterKey } from '../../../src/access/keys/master-key.ts';
 import { systemClock } from '../../../src/core/clock.ts';
 import { createLog } from '../../../src/core/log.ts';
 import { systemRandom } from '../../../src/core/random.ts';
-import { erasedFile, readErasedFile } from '../../../src/storage/backup/erased-file.ts';
+import { erasedFile, readErasedFile } from '../../../src/storage/backup/erased.ts';
 import { checkBackup } from '../../../src/storage/backup/restore.ts';
 import { openStore } from '../../../src/storage/lmdb/open.ts';
 import { allEntries, replay } from '../../storage/pairs.ts';

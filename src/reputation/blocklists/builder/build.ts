@@ -21,7 +21,13 @@ import {
   scoreTiers,
   variantName,
 } from '../feed-definitions.ts';
-import { type FrameFacts, frames, type OperatorTexts } from '../pieces/lines.ts';
+import {
+  type FrameFacts,
+  frames,
+  type OperatorTexts,
+  sharedCopy,
+  TextSink,
+} from '../pieces/lines.ts';
 import {
   bothTwins,
   createPiece,
@@ -50,7 +56,6 @@ import {
   segmentsByScore,
   separators,
 } from '../pieces/records.ts';
-import { sharedCopy, TextSink } from '../pieces/text.ts';
 import type { CollectedEntries } from './collect.ts';
 import {
   advance,

@@ -13,7 +13,7 @@ import { dayMs, hourMs } from '../../../core/time.ts';
 import { formatIp } from '../../../ip/address.ts';
 import { parsePrefix, widthOf } from '../../../ip/prefix.ts';
 import { createWriter, decode } from '../../../storage/codec.ts';
-import { sharedCopy } from '../pieces/text.ts';
+import { sharedCopy } from '../pieces/lines.ts';
 import {
   compareFeedRows,
   createFeedRowList,

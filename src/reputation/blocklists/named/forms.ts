@@ -6,11 +6,14 @@ import { aggregate, FEED_ROW, feedRowCount, type Rows, splitFamilies } from '../
 import { feeds, type LinesFeed, type RecordsFeed } from '../feed-definitions.ts';
 import {
   type FrameFacts,
+  fixedText,
   frames,
   lineTexts,
   type OperatorTexts,
   renderLines,
   type SetNames,
+  TextSink,
+  writeFixed,
 } from '../pieces/lines.ts';
 import {
   createRecordRenderer,
@@ -19,7 +22,6 @@ import {
   segmentsByScore,
   separators,
 } from '../pieces/records.ts';
-import { fixedText, TextSink, writeFixed } from '../pieces/text.ts';
 
 /** A feed's entries with what stands around them. */
 export interface FeedSelection {

@@ -17,8 +17,8 @@ import {
   scoreOf,
   splitFamilies,
 } from '../builder/rows.ts';
+import { TextSink } from '../pieces/lines.ts';
 import { segmentsByScore } from '../pieces/records.ts';
-import { TextSink } from '../pieces/text.ts';
 import {
   builtAhead,
   type FeedSelection,

@@ -24,9 +24,16 @@ import {
   shownInfoOf,
   splitFamilies,
 } from '../builder/rows.ts';
-import { type LineStyle, lineTexts, renderLines } from './lines.ts';
+import {
+  fixedText,
+  type LineStyle,
+  lineTexts,
+  renderLines,
+  sharedCopy,
+  type TextSink,
+  writeFixed,
+} from './lines.ts';
 import { type RecordRenderer, type RecordStyle, type Segment, separators } from './records.ts';
-import { fixedText, sharedCopy, type TextSink, writeFixed } from './text.ts';
 
 // Text compressed once and put together in many ways. A piece is its text, a run of deflate
 // blocks and a run of brotli meta-blocks; each run ends on a byte and refers to nothing outside,

@@ -18,7 +18,7 @@ import {
   rowFlags,
   scoreOf,
 } from '../builder/rows.ts';
-import { type FixedText, fixedText, type TextSink, writeFixed, writePrefix } from './text.ts';
+import { type FixedText, fixedText, type TextSink, writeFixed, writePrefix } from './lines.ts';
 
 export type RecordStyle = 'csv' | 'json';
 

@@ -13,12 +13,17 @@ import { comparePrefixes, type IndexPrefix } from '../../../index/prefix.ts';
 import { reportByAddressPrefix } from '../../../storage/keys.ts';
 import type { Store } from '../../../storage/store.ts';
 import { addressBytes, decodeRow } from '../../reports/store/report-rows.ts';
-import { addressAt, createRowList, factsAt, newAddress, ROW, rowCount } from '../document/rows.ts';
 import {
   type AddressRef,
+  addressAt,
   type CountedRow,
+  createRowList,
   deletionLine,
+  factsAt,
+  newAddress,
+  ROW,
   type RowFacts,
+  rowCount,
   rowLine,
   snapshotRowsMax,
 } from '../document/segment.ts';

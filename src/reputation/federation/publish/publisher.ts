@@ -24,8 +24,7 @@ import {
 } from '../../../storage/keys.ts';
 import type { SetRow, Store } from '../../../storage/store.ts';
 import { headLifeMs, writeHead } from '../document/head.ts';
-import { rowCount } from '../document/rows.ts';
-import { chainAfter, segmentBytesMax } from '../document/segment.ts';
+import { chainAfter, rowCount, segmentBytesMax } from '../document/segment.ts';
 import type { RowChanges } from './changes.ts';
 import type { WrittenSnapshot } from './snapshot.ts';
 import {

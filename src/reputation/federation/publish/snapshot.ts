@@ -7,11 +7,15 @@ import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { comparePrefixes } from '../../../index/prefix.ts';
 import { wordCountOf } from '../../../ip/address.ts';
-import { addressAt, createRowList, factsAt, newAddress, rowCount } from '../document/rows.ts';
 import {
   type AddressRef,
+  addressAt,
+  createRowList,
   createSegmentReader,
+  factsAt,
+  newAddress,
   type RowFacts,
+  rowCount,
   rowLine,
 } from '../document/segment.ts';
 

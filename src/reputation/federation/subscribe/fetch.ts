@@ -12,19 +12,19 @@ import { minuteMs } from '../../../core/time.ts';
 import { type Destinations, type Download, openDestinations } from '../../lists/import/download.ts';
 import { openList } from '../../lists/import/open-list.ts';
 import { type FederationHead, headBytesMax, headFaults, readHead } from '../document/head.ts';
-import type { FederationKey, SigningKey } from '../document/key.ts';
-import { createRowList, rowCount } from '../document/rows.ts';
+import { type FederationKey, type SigningKey, signGet } from '../document/key.ts';
 import {
   batchBytesMax,
   chainAfter,
+  createRowList,
   createSegmentReader,
   type NumberedSegment,
   readBatch,
+  rowCount,
   segmentsPerAnswer,
   snapshotBytesMax,
   snapshotRowsMax,
 } from '../document/segment.ts';
-import { signGet } from '../document/signed-get.ts';
 
 /** Segments of one poll; a peer that is further behind takes the snapshot. */
 const segmentsMax = 4_096;
@@ -202,7 +202,7 @@ export function openPeerReader(options: FetchOptions) {
   }
 
   /**
-   * Reads the snapshot that the head names, packed as in document/rows.ts. A snapshot that ends before `after` is
+   * Reads the snapshot that the head names, packed as in document/segment.ts. A snapshot that ends before `after` is
    * refused: it would lead back to a point from which the peer could tell another history.
    */
   async function snapshot(of: FederationHead, after = -1): Promise<Uint32Array> {

@@ -51,8 +51,16 @@ import {
 import type { Policy } from '../../votes/quorum.ts';
 import { type FederationHead, faultOfHead, headFaults } from '../document/head.ts';
 import type { SigningKey } from '../document/key.ts';
-import { addressAt, createRowList, newAddress, rowCount, wordAt } from '../document/rows.ts';
-import { type AddressRef, chainStart, noFacts } from '../document/segment.ts';
+import {
+  type AddressRef,
+  addressAt,
+  chainStart,
+  createRowList,
+  newAddress,
+  noFacts,
+  rowCount,
+  wordAt,
+} from '../document/segment.ts';
 import { createFlags, networkRowsMax, stepInSlices, votesByPeer } from './compare.ts';
 import {
   type FetchOptions,
@@ -896,7 +904,7 @@ function hourOf(second: number): number {
 }
 
 /**
- * A change says which rows of `added` are written, in this order, and what goes; packed as document/rows.ts has
+ * A change says which rows of `added` are written, in this order, and what goes; packed as document/segment.ts has
  * it.
  */
 interface RowChange {

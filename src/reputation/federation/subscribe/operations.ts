@@ -34,8 +34,7 @@ import { listSubscriptions } from '../../lists/subscriptions/subscriptions.ts';
 import { peerCleared, peerSet } from '../../state/events.ts';
 import { type FederationHead, faultOfHead, headFaults } from '../document/head.ts';
 import { type FederationKey, hasKeyOf, parseKeyLine } from '../document/key.ts';
-import { addressAt, newAddress, rowCount } from '../document/rows.ts';
-import { chainStart } from '../document/segment.ts';
+import { addressAt, chainStart, newAddress, rowCount } from '../document/segment.ts';
 import { signingKeyOf } from '../publish/stored.ts';
 import {
   createOverlap,

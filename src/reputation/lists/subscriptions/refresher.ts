@@ -30,11 +30,11 @@ import { type ListFormatName, type ParseOptions, splitRows } from '../import/par
 import type { BadLine } from '../import/rows.ts';
 import { findList, loadList } from '../load-list.ts';
 import type { Sources } from '../sources.ts';
-import type { SourceHeaders } from './credentials.ts';
 import {
   changeSubscription,
   findSubscription,
   listSubscriptions,
+  type SourceHeaders,
   type Subscription,
   type SubscriptionTerms,
 } from './subscriptions.ts';

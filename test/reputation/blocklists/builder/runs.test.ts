@@ -10,6 +10,7 @@ import {
   packInfo,
   type Rows,
 } from '../../../../src/reputation/blocklists/builder/rows.ts';
+import { TextSink } from '../../../../src/reputation/blocklists/pieces/lines.ts';
 import {
   bothTwins,
   createPieceMaker,
@@ -18,7 +19,6 @@ import {
   runsOf,
 } from '../../../../src/reputation/blocklists/pieces/pieces.ts';
 import { createRecordRenderer } from '../../../../src/reputation/blocklists/pieces/records.ts';
-import { TextSink } from '../../../../src/reputation/blocklists/pieces/text.ts';
 import { seededRandom } from '../../../support/seeded.ts';
 
 function rowsOf(addresses: readonly number[]): Rows {

@@ -9,16 +9,16 @@ import { masterKeyFromBytes } from '../../../../src/access/keys/master-key.ts';
 import { OperatorError } from '../../../../src/core/errors.ts';
 import { retryAfterMs } from '../../../../src/reputation/lists/import/download.ts';
 import {
-  openCredentials,
-  readCredentials,
-  sealCredentials,
-} from '../../../../src/reputation/lists/subscriptions/credentials.ts';
-import {
   type FetchJob,
   type FetchResult,
   fetchBounds,
   fetchInThread,
 } from '../../../../src/reputation/lists/subscriptions/refresher.ts';
+import {
+  openCredentials,
+  readCredentials,
+  sealCredentials,
+} from '../../../../src/reputation/lists/subscriptions/subscriptions.ts';
 import { batchRows } from '../../../support/reputation/lists.ts';
 import { seededRandom } from '../../../support/seeded.ts';
 
