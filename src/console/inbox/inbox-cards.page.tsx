@@ -139,8 +139,9 @@ export function CardIcon({
   );
 }
 
-export function effect(before: number, after: number): string {
-  return `${before} → ${after}`;
+/** Undefined where there is no score to change. */
+export function effect(before: number, after: number): string | undefined {
+  return before === 0 && after === 0 ? undefined : `${before} → ${after}`;
 }
 
 function ScoreMark({ facts, id }: { readonly facts: AddressFacts; readonly id: string }): Html {

@@ -164,7 +164,7 @@ export type Translations = typeof en;
 export const fr: Translations = {
   site: {
     name: 'Portcullis',
-    tagline: 'Réputation IP et connexion, chez vous',
+    tagline: 'Réputation IP et connexion',
     runsOn: 'Réputation d’IP et connexion, avec Portcullis',
     skip: 'Aller au contenu',
     navigation: 'Principale',

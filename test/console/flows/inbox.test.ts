@@ -255,6 +255,7 @@ it('an address without a score is reserved or never seen, not clean', async () =
     const card = await cardOf(address, '/admin/removals');
     assert.match(card, new RegExp(`class="badge[^>]*>${word}<`));
     assert.match(card, /need-score band-none/);
+    assert.deepEqual(effectOf(card, 'Allow address'), [NaN, NaN], 'there is no score to change');
     assert.doesNotMatch(card, />Clean<|<b>0</);
     await press('removals', 'refuse', address);
   }
