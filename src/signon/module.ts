@@ -36,11 +36,8 @@ import { createReview } from './people/review.ts';
 import type { RowCounterStats } from './people/row-counter.ts';
 import { createSignInLog, type SignOnEvent, signInLogWaitingMax } from './sessions/sign-in-log.ts';
 import { type SignonRoutesNeeds, signonRoutes } from './signon.route.ts';
-import {
-  type ConsentOutcome,
-  createAuthorization,
-  requestQueryCharsMax,
-} from './sites/authorization.ts';
+import { type ConsentOutcome, createAuthorization } from './sites/authorization.ts';
+import { requestQueryCharsMax } from './sites/carried-requests.ts';
 import { createConsents } from './sites/consents.ts';
 import { noticeKeysRoute, profileExchangeRoutes } from './sites/exchange.route.ts';
 import { createNoticeSigner, type SiteNotifier, startSiteNotices } from './sites/notify-sites.ts';

@@ -7,14 +7,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { masterKeyFromBytes } from '../../src/access/keys/master-key.ts';
 import { linkLifeMs } from '../../src/signon/people/links.ts';
+import { requestQuery } from '../../src/signon/sites/authorize.ts';
 import {
   createRequestSeals,
   requestsPerSession,
   sealLifeMs,
   waitingMax,
   waitingPerNetworkMax,
-} from '../../src/signon/sites/authorization.ts';
-import { requestQuery } from '../../src/signon/sites/authorize.ts';
+} from '../../src/signon/sites/carried-requests.ts';
 import { consentTransactionPrefix, usedSealKey } from '../../src/storage/keys.ts';
 import { seededRandom } from '../support/seeded.ts';
 import { goodParameters, openSignon, queryOf, startMs } from './fixture.ts';

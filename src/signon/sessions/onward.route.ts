@@ -11,8 +11,9 @@ import { type Params, parseQuery } from '../../http/request/query.ts';
 import { localPath } from '../../web/guard/intake/unsaved.ts';
 import type { AnyPageBuilder } from '../../web/guard/page-builder.ts';
 import type { AnyRequestContext } from '../../web/guard/request-context.ts';
-import { type Authorization, requestQueryCharsMax } from '../sites/authorization.ts';
+import type { Authorization } from '../sites/authorization.ts';
 import { requestQuery } from '../sites/authorize.ts';
+import { requestQueryCharsMax } from '../sites/carried-requests.ts';
 import { isForSite, type Onward, onwardHref } from './parts.page.tsx';
 import type { Session } from './sessions.ts';
 

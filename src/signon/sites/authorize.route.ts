@@ -35,7 +35,7 @@ import {
 } from '../sessions/onward.route.ts';
 import { onwardHref } from '../sessions/parts.page.tsx';
 import type { Session } from '../sessions/sessions.ts';
-import type { Authorization, SignedInVisitor, TransactionRef } from './authorization.ts';
+import type { Authorization, SignedInVisitor } from './authorization.ts';
 import {
   type AuthorizationRequest,
   type AuthorizeReading,
@@ -44,6 +44,7 @@ import {
   type FlowDecision,
   requestQuery,
 } from './authorize.ts';
+import type { TransactionRef } from './carried-requests.ts';
 import type { Client } from './client-id.ts';
 import {
   consentPage,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { linkLifeMs } from '../../../src/signon/people/links.ts';
-import { transactionLifeMs } from '../../../src/signon/sites/authorization.ts';
+import { transactionLifeMs } from '../../../src/signon/sites/carried-requests.ts';
 import { siteNoticePrefix } from '../../../src/storage/keys.ts';
 import { filesOf } from '../../support/server/data-files.ts';
 import { goodParameters, openSignon, parametersOf, queryOf, startMs } from '../fixture.ts';

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { ok } from '../../../src/core/result.ts';
 import type { Profile } from '../../../src/signon/people/profile/profile.ts';
-import { transactionRow } from '../../../src/signon/sites/authorization.ts';
+import { transactionRow } from '../../../src/signon/sites/carried-requests.ts';
 import { consentTransactionPrefix } from '../../../src/storage/keys.ts';
 import { value } from '../house/result.ts';
 import type { Answer, TestServer } from '../server/server.ts';
