@@ -211,48 +211,43 @@ export function createPeerPoller(options: PollOptions) {
     if (fault !== undefined) throw new PeerFault(`its head is refused: ${headFaults[fault]}`);
     const change: PeerChange = { ...headOf(head), ...rotated(peer, head), freshAt: clock.now() };
     await options.catchUpTo(await store.lastSeq());
-    // Only the operator knows whose key it was.
-    if (peer.held === 'strange key') return change;
-    const isHeld = peer.held !== 'none';
-    const found = await readCursor(store, peer.number);
-    // Rows go on waiting where a backup, or another history, left no place to go on from.
-    const cursor = found ?? (isHeld ? nothingRead : undefined);
-    const last = { seq: cursor?.readSeq ?? 0, chain: cursor?.readChain ?? chainStart };
-    if (cursor !== undefined && isHeld) {
-      if (head.seq === last.seq) return change;
-      return { ...change, ...(await taker.takeBackMeanwhile(peer, reader, head, cursor)) };
+    const step = stepOf(peer, head, await readCursor(store, peer.number));
+    switch (step.kind) {
+      case 'nothing':
+        return change;
+      case 'other history':
+        return { ...change, ...otherHistory(peer, head) };
+      case 'release':
+        return { ...change, ...released };
+      case 'take back':
+        return { ...change, ...(await taker.takeBackMeanwhile(peer, reader, head, step.cursor)) };
+      case 'take':
+        return { ...change, ...(await take(peer, reader, head, step)) };
     }
+  }
+
+  /** Takes what came since the start, by segments where they lead there, else by the snapshot. */
+  async function take(
+    peer: StoredPeer,
+    reader: ReturnType<typeof readerOf>,
+    head: FederationHead,
+    { start, isFirst, cursor }: Extract<Step, { kind: 'take' }>,
+  ): Promise<PeerChange> {
     const accepted = await acceptedOf(store, peer);
-    const released: Partial<StoredPeer> = { held: 'none', acceptedSeq: 0 };
-    const from = cursor && { seq: cursor.seq, chain: cursor.chain };
-    if (from !== undefined && from.seq === head.seq) {
-      if (from.chain !== head.chain) return { ...change, ...otherHistory(peer, head) };
-      return { ...change, ...released };
-    }
-    const isFirst = cursor === undefined && head.snapshot === undefined;
-    const start = from ?? (isFirst ? { seq: 0, chain: chainStart } : undefined);
     const { snapshot } = head;
     // The snapshot that was shown is read, though segments may lead there too: its hash alone was seen.
     const isShown = snapshot?.seq === accepted?.seq && snapshot?.sha256 === accepted?.hash;
-    const isByShown = isShown && accepted !== undefined && (from?.seq ?? -1) < accepted.seq;
+    const isByShown = isShown && accepted !== undefined && (cursor?.seq ?? -1) < accepted.seq;
     const segments = !isByShown && start ? await reader.segments(head, start) : undefined;
-    if (segments !== undefined) {
-      // The rows that waited are those that the operator has seen.
-      const seen = segments.find((one) => one.seq === cursor?.readSeq);
-      if (seen !== undefined && seen.chain !== cursor?.readChain) {
-        return { ...change, ...otherHistory(peer, head) };
-      }
-      return {
-        ...change,
-        ...released,
-        ...(await taker.takeSegments(peer, segments, { start: start!, isFirst, accepted })),
-      };
+    if (segments === undefined) {
+      const taken = await taker.takeSnapshot(peer, reader, head, { former: cursor, accepted });
+      return { ...released, ...taken };
     }
-    return {
-      ...change,
-      ...released,
-      ...(await taker.takeSnapshot(peer, reader, head, { former: cursor, accepted })),
-    };
+    // The rows that waited are those that the operator has seen.
+    const seen = segments.find((one) => one.seq === cursor?.readSeq);
+    if (seen !== undefined && seen.chain !== cursor?.readChain) return otherHistory(peer, head);
+    const taken = await taker.takeSegments(peer, segments, { start: start!, isFirst, accepted });
+    return { ...released, ...taken };
   }
 
   async function run(peer: StoredPeer): Promise<void> {
@@ -831,6 +826,44 @@ function otherHistory(peer: StoredPeer, { seq, chain, snapshot }: FederationHead
 }
 
 const nothingRead: PeerCursor = { seq: 0, chain: chainStart, readSeq: 0, readChain: chainStart };
+/** The change of a peer whose rows wait no longer. */
+const released: Partial<StoredPeer> = { held: 'none', acceptedSeq: 0 };
+
+/** Says what a poll does once it has read a good head of the peer. */
+type Step =
+  /** Nothing new came, or a strange key signs: only the operator knows whose it was. */
+  | { readonly kind: 'nothing' }
+  /** All of it is taken: nothing waits any more. */
+  | { readonly kind: 'release' }
+  /** The peer is where we are, and came there another way. */
+  | { readonly kind: 'other history' }
+  /** Rows wait for the operator: meanwhile only what the peer has withdrawn is taken. */
+  | { readonly kind: 'take back'; readonly cursor: PeerCursor }
+  /** New rows are taken from `start` on; undefined: only the snapshot leads there. */
+  | {
+      readonly kind: 'take';
+      readonly start: { readonly seq: number; readonly chain: string } | undefined;
+      readonly isFirst: boolean;
+      readonly cursor: PeerCursor | undefined;
+    };
+
+/** @param found how far the peer was read; rows go on waiting where a backup, or another history, left none */
+function stepOf(peer: StoredPeer, head: FederationHead, found: PeerCursor | undefined): Step {
+  if (peer.held === 'strange key') return { kind: 'nothing' };
+  if (peer.held !== 'none') {
+    const cursor = found ?? nothingRead;
+    return head.seq === cursor.readSeq ? { kind: 'nothing' } : { kind: 'take back', cursor };
+  }
+  if (found === undefined) {
+    const isFirst = head.snapshot === undefined;
+    const start = isFirst ? { seq: 0, chain: chainStart } : undefined;
+    return { kind: 'take', start, isFirst, cursor: found };
+  }
+  const { seq, chain } = found;
+  if (seq !== head.seq)
+    return { kind: 'take', start: { seq, chain }, isFirst: false, cursor: found };
+  return { kind: chain === head.chain ? 'release' : 'other history' };
+}
 
 /** The change of a peer's row that a poll makes, and rows that wait since then. */
 type PeerChange = Partial<StoredPeer> & { readonly waiting?: HeldRows | undefined };
