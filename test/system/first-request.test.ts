@@ -115,7 +115,7 @@ it('PHP, Node.js and Python are seen by what their last step asks', async (conte
     assert.equal(status, 0, stderr);
     assert.match(stdout, /abuseConfidenceScore/);
     assert.equal(askOnce("export PORTCULLIS_KEY='wrong'\n").status, 1, name);
-    await within(async () => (await requests()) === before + 1, `${name} is seen`);
+    await within(async () => (await requests()) > before, `${name} is seen`);
   }
 });
 
