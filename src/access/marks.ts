@@ -268,7 +268,7 @@ export function startSightings(options: {
   const { memory, store, clock, log } = options;
   const marks = createMarks({ key: memory.key, clock });
   const board = createSightingBoard(memory.board);
-  /** By the sighting's text, the oldest first. */
+  /** The keys are the sightings' texts, the oldest first. */
   const known = new Map<string, KnownSighting>();
   /** The texts of `known` by network, the oldest first in each. */
   const ofNetwork = new Map<string, Set<string>>();

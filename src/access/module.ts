@@ -43,7 +43,7 @@ export function openAccess(needs: {
   readonly quotas: QuotaHandle;
   readonly accountsHandle: AccountsHandle;
   readonly takeUsedKeys: KeyTable['takeUsed'];
-  /** With other nodes on the store. */
+  /** True: other nodes work on the same store. */
   readonly isShared: boolean;
   readonly clientLimits: boolean;
 }) {

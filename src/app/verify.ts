@@ -633,7 +633,7 @@ function verifyReports({ view, findings }: StateCheck, { index, refusals }: Stat
     findings.add('reports', `the index counts ${left} reports that the store does not have`);
 }
 
-/** By the address, in hexadecimal. */
+/** The keys are addresses, in hexadecimal. */
 function reportsInTails(view: View): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { key, value } of rowsUnder(view, namespaces.reportTail)) {

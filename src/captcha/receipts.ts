@@ -59,7 +59,7 @@ interface RedeemedReceipt {
   readonly solvedAt: number;
   /** The abuse score of the address that solved it, at that time: 0 to 100. */
   readonly abuseScore: number;
-  /** As the page sent it; empty when it sent none. */
+  /** The action that the page sent; empty when it sent none. */
   readonly action: string;
   readonly level: PassedLevel;
 }

@@ -92,7 +92,7 @@ async function put(
 }
 
 const claimPauseMs = 100;
-/** For a holder to write who it is. */
+/** A holder has so many pauses to write who it is. */
 const namelessPauses = 20;
 
 /**
@@ -130,9 +130,9 @@ function isOfCommand({ holder }: ClaimedError, pauses: number): boolean {
 
 /** From the end of DRAIN_MS to the exit, whatever hangs: twice what a stop takes on a machine with time. */
 const stopMsMax = 9_500;
-/** For what nobody waits for, when all is closed. */
+/** Work that nobody waits for has this long, when all is closed. */
 const leftoverMs = 250;
-/** For file work that is under way then. */
+/** File work that is under way then has this long. */
 const filesMsMax = 1_500;
 
 export async function serve(options: { demo: boolean; insecure: boolean }): Promise<void> {

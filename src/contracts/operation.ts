@@ -99,7 +99,7 @@ export interface Parameter {
 
 interface FormControl {
   readonly type?: 'date';
-  /** In characters. */
+  /** Counts characters. */
   readonly maxLength?: number;
   /** Set in the fixed-width font. */
   readonly mono?: true;
@@ -123,7 +123,7 @@ type InputSchema<P extends Parameters> = v.StrictObjectSchema<
 type Values<P extends Parameters> = v.InferOutput<InputSchema<P>>;
 
 interface Act<Name extends string, P extends Parameters, Values, Output> {
-  /** As it is typed behind `portcullis`. */
+  /** The words that are typed behind `portcullis`. */
   readonly name: Name;
   /** Says in the help what the command is for. An act without it has no command of its own. */
   readonly purpose?: string;

@@ -21,7 +21,7 @@ const garbageAt = kinds.length * width;
 const columns = garbageAt + 2;
 
 export interface Histogram {
-  /** By bound, each with all below it; the last one is all there are. */
+  /** Counts by bound, each with all below it; the last one is all there are. */
   readonly cumulative: readonly number[];
   /** Seconds. */
   readonly sum: number;

@@ -72,7 +72,7 @@ const untestedBinaries: ReadonlySet<string> = new Set([
 
 /** A build as the thread knows it that loaded it first. */
 export interface CheckedBuild {
-  /** As `require` takes it. */
+  /** The name that `require` takes. */
   readonly id: string;
   readonly path: string;
   /** Tells whether the file at the path is still the one that was hashed. */
@@ -99,7 +99,7 @@ export interface PlatformFacts {
   readonly glibc: () => string | undefined;
   /** The folder of a package's binaries; throws if it is not installed. */
   readonly folderOf: (id: PackageName) => string;
-  /** As `require` does it: throws what does not load. */
+  /** Does what `require` does: throws what does not load. */
   readonly load: (id: string) => unknown;
 }
 

@@ -13,7 +13,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { OperatorError } from '../core/errors.ts';
 
 export interface PortClaim {
-  /** For every thread's `listen`. */
+  /** Every thread's `listen` takes it. */
   readonly port: number;
   release(): Promise<void>;
 }

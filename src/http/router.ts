@@ -67,7 +67,7 @@ export interface PlainRoute extends RouteFacts {
 export interface StreamRoute extends RouteBase {
   readonly kind: 'stream';
   readonly bodyBytesMax: number;
-  /** For the whole exchange, body and handler. */
+  /** The bound of the whole exchange, body and handler. */
   readonly timeoutMs: number;
   readonly handle: (request: Request, body: AsyncIterable<Uint8Array>) => Promise<Reply>;
 }

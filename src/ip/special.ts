@@ -12,7 +12,7 @@ import type { IpFamily } from './address.ts';
 import { contains, type Prefix, parsePrefix } from './prefix.ts';
 
 export interface SpecialUse {
-  /** As the registry names it. */
+  /** The name that the registry gives it. */
   readonly name: string;
   readonly rfc: string;
   readonly globallyReachable: boolean;

@@ -15,7 +15,7 @@ const otherStops = /[\u3002\uff61]/g;
 const dashes = /[\u2010-\u2015\u2212\ufe58\ufe63]/g;
 const bracketed = /^\[([\da-f:.]{2,45})\](?::(\d{1,5}))?(\/[\da-f:.]{1,45})?$/i;
 const withPort = /^(\d{1,3}(?:\.\d{1,3}){3}):(\d{1,5})$/;
-/** As routers export it: an address, spaces, a mask. */
+/** Routers export a network so: an address, spaces, a mask. */
 const spacedMask = /^(\d{1,3}(?:\.\d{1,3}){3})[ \t]+(\d{1,3}(?:\.\d{1,3}){3})$/;
 /** Longer texts hold no address alone. */
 const lengthMax = 400;

@@ -12,7 +12,7 @@ import type { Random } from '../core/random.ts';
 import type { Result } from '../core/result.ts';
 import type { Store } from '../storage/store.ts';
 
-/** In place of a mail address that has no account. */
+/** Stands in place of a mail address that has no account. */
 const nobody = '(mail address)';
 const commandCharsMax = 400;
 const argCharsMax = 120;

@@ -39,14 +39,14 @@ export interface Asking {
   readonly onBytes?: (bytes: Buffer) => Promise<void>;
 }
 
-/** For a server that starts, or another command that has the directory. */
+/** A server that starts, or another command that has the directory, is waited for so long. */
 const waitMsMax = 10_000;
 const pollMs = 50;
 /** A server that greets nobody is stopped or stuck. */
 const greetingMsMax = 10_000;
 /** The command says that it waits after this time without an answer. */
 const silenceMs = 10_000;
-/** For a node to apply what was written to the shared store. */
+/** A node has this long to apply what was written to the shared store. */
 const takeUpMsMax = 10_000;
 const request = 1;
 

@@ -43,7 +43,7 @@ const lingerMsMax = 30_000;
 /** A refused connection is closed this long after the refusal, even if the client still sends. */
 const refusedMsMax = 1_000;
 const progressMs = 100;
-/** For work that does not end when it is aborted. */
+/** Work that does not end when it is aborted is waited for so long. */
 const closeMsMax = 2_000;
 
 const asked = v.strictObject({

@@ -11,7 +11,7 @@
 
 export const protocolVersion = 2;
 
-/** In the data directory. */
+/** The socket's name in the data directory. */
 export const controlSocket = 'control.sock';
 
 export const frameKinds = {

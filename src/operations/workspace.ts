@@ -268,7 +268,7 @@ function checkNode(config: NodeSettings): void {
   }
 }
 
-/** For what works on the files of the embedded store. @throws OperatorError with DATABASE_URL */
+/** Refuses what works on the files of the embedded store. @throws OperatorError with DATABASE_URL */
 export function refuseShared({ databaseUrl }: Pick<Config, 'databaseUrl'>): void {
   if (databaseUrl === undefined) return;
   throw new OperatorError(

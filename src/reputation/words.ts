@@ -10,7 +10,7 @@ import { radarEn, radarFr } from './radar/words.ts';
 import { categoryNames } from './reports/categories.ts';
 
 const en = {
-  /** By number, from 1. */
+  /** Stand in the order of their numbers, from 1. */
   categories: [...categoryNames] as readonly string[],
   radar: radarEn,
   ip: {
@@ -186,7 +186,7 @@ const en = {
         month: 'Last 30 days',
         older: 'Earlier',
       },
-      /** Behind the first of the same age. */
+      /** Stands behind the first of the same age. */
       otherVotes: {
         staff: (_: number, formatted: string) => `${formatted} staff`,
         member: (_: number, formatted: string) => `${formatted} trusted`,

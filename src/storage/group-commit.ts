@@ -239,7 +239,7 @@ export function createGroupCommit<Context>(
     return jobs;
   }
 
-  /** As `runJobs`, of jobs that are off the queue. */
+  /** Does what `runJobs` does, with jobs that are off the queue. */
   function runTaken(context: Context, jobs: readonly Job<Context>[]): Job<Context>[] {
     return jobs.map((job) => {
       const writesBefore = transactor.writes(context);

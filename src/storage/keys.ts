@@ -179,7 +179,7 @@ export const namespaces = {
 } as const;
 
 type Namespace = (typeof namespaces)[keyof typeof namespaces];
-/** For a new namespace's builder; elsewhere use the typed builders below. */
+/** Serves a new namespace's builder; elsewhere use the typed builders below. */
 export function encodeKey(namespace: Namespace, ...parts: KeyPart[]): Key {
   let length = 1;
   for (const part of parts) length += part.length;

@@ -19,9 +19,9 @@ export async function readLedger(store: Store, table: LedgerTable) {
   const used = row && decode(row.value, (input) => input.varint());
   return {
     used: used ?? 0,
-    /** For the commit: the row must be as it was read. */
+    /** The commit checks this: the row must be as it was read. */
     check: { key, version: row?.version ?? null },
-    /** For the same commit. */
+    /** The same commit sets this. */
     set: (next: number) => ({ key, value: createWriter().varint(Math.max(0, next)).finish() }),
   };
 }

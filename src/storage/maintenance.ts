@@ -20,7 +20,7 @@ export interface Maintenance {
   readonly isShared: boolean;
   /** False: the clock has leapt (core/clock.ts), and nothing that expires is removed for good. Absent: it may be. */
   readonly mayRemove?: () => boolean;
-  /** For what the work writes. A commit throws LeaseLostError when the work is another node's. */
+  /** The work writes to it. A commit throws LeaseLostError when the work is another node's. */
   readonly store: Store;
 }
 

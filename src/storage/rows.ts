@@ -33,7 +33,7 @@ export function isDamage(error: unknown): error is Error {
   return error instanceof Error && lmdbFault.test(error.message);
 }
 
-/** Above the 44 bits of a time in milliseconds. */
+/** The tag stands above the 44 bits of a time in milliseconds. */
 const tagUnit = 2 ** 44;
 const formatTag = 0b1010;
 const crcBytes = 4;
@@ -50,7 +50,7 @@ export interface StoredEntry extends EntryHeader {
   readonly value: Buffer;
 }
 
-/** Without version and checksum: both are given inside the transaction (`sealEntry`). */
+/** Leaves out version and checksum: both are given inside the transaction (`sealEntry`). */
 export function encodeEntry(value: Uint8Array, expiresAt: number): Buffer {
   const row = Buffer.allocUnsafe(entryHeaderBytes + value.length + crcBytes);
   row.writeUIntBE(0, 0, 6);
@@ -83,7 +83,7 @@ export function isExpired(header: EntryHeader, nowMs: number): boolean {
 
 const eventHeaderBytes = 10;
 
-/** Without time and checksum: both are given inside the transaction (`sealEvent`). */
+/** Leaves out time and checksum: both are given inside the transaction (`sealEvent`). */
 export function encodeEvent(event: NewEvent): Buffer {
   const id = eventIdRowKey(event.id);
   const kind = kindBytes(event.kind);

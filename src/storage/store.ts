@@ -230,7 +230,7 @@ export function assertKey(key: Uint8Array): void {
   }
 }
 
-/** For `scan`. */
+/** Checks the `after` of a `scan`. */
 export function assertAfter(prefix: Key, after: Key): void {
   assertKey(after);
   if (Buffer.compare(prefix, after.subarray(0, prefix.length)) !== 0) {

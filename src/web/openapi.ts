@@ -17,7 +17,7 @@ export type Schema = JsonMembers;
 export interface DescribedAnswer {
   readonly description: string;
   readonly headers?: JsonMembers;
-  /** By media type. */
+  /** The keys are media types. */
   readonly content?: JsonMembers;
 }
 

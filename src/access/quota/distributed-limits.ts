@@ -224,7 +224,7 @@ export function createDistributedLimits(options: {
   readonly random: Random;
   readonly clock: Clock;
   readonly masterKey: MasterKey;
-  /** With others on one database. */
+  /** True: other nodes work on the same database. */
   readonly isShared: boolean;
 }) {
   const { random, clock, masterKey, isShared } = options;

@@ -126,7 +126,7 @@ export interface Standing {
   open: number;
   confirmations: number;
   budgetAt: number;
-  /** In the order in which they were withdrawn. */
+  /** Stand in the order in which they were withdrawn. */
   withdrawn: readonly Withdrawn[];
 }
 

@@ -308,7 +308,7 @@ function isOfPage(origin: string, site: string, request: Request): boolean {
 }
 
 interface AnswerAttempt extends JudgedAnswer {
-  /** As the page sent it; empty when it sent none. */
+  /** The key that the page sent; empty when it sent none. */
   readonly siteKey: string;
   /** The page's name for the action that it protects; empty when it sent none. */
   readonly action: string;

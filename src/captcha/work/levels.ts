@@ -37,7 +37,7 @@ interface Sender {
 export const baseTries = 3_000;
 /** Harder work comes in steps, so that calm networks, which are most, ask for the same. */
 const stepsPerCalm = 4;
-/** As much harder at the most: beyond, a slow phone needs longer than it is given. */
+/** Work is as much harder at the most: beyond, a slow phone needs longer than it is given. */
 export const hardestFactor = 5;
 /** Challenges a minute from which on pictures are easy, or hard. A page takes two. */
 const clientShare = { easy: 90, hard: 240 };

@@ -54,7 +54,7 @@ const Purpose = v.object({
   /** Empty for forms of our own. */
   site: v.string(),
 });
-/** In the order of their names, as ALTCHA signs them. */
+/** Stand in the order of their names, as ALTCHA signs them. */
 const Parameters = v.object({
   algorithm: v.string(),
   cost: whole,

@@ -75,7 +75,7 @@ function givenPassphrase(config: Config, flags: PassphraseFlags): string | undef
   return readPassphrase({ ...config, backupPassphraseFile }, true);
 }
 
-/** For a new backup: typed twice. @throws OperatorError without a terminal */
+/** Asks for the passphrase of a new backup, twice. @throws OperatorError without a terminal */
 async function newPassphrase(): Promise<string> {
   if (!process.stdin.isTTY) {
     throw new OperatorError(
@@ -87,12 +87,12 @@ async function newPassphrase(): Promise<string> {
   throw new OperatorError('the two passphrases differ');
 }
 
-/** For a backup that is there. Undefined without a terminal. */
+/** Asks for the passphrase of a backup that is there. Undefined without a terminal. */
 async function askedPassphrase(): Promise<string | undefined> {
   return process.stdin.isTTY ? typed('Passphrase of the backup: ') : undefined;
 }
 
-/** Without an echo. */
+/** Reads a line without an echo. */
 async function typed(question: string): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: silent, terminal: true });

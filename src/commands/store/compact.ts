@@ -20,7 +20,7 @@ export interface CompactFlags {
   readonly json?: boolean;
 }
 
-/** In the data directory: the order. */
+/** The name of the order in the data directory. */
 const orderFile = 'compact-at-next-start';
 
 export async function compactNow(flags: CompactFlags): Promise<void> {

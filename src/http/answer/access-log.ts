@@ -15,7 +15,7 @@ interface AccessEntry {
   readonly method: string;
   /** The pattern of the route; `''` when none matched. */
   readonly pattern: string;
-  /** As sent. */
+  /** The path as it was sent. */
   readonly path: string;
   readonly query: string;
   /** The status sent, or 0 when the client left first. */

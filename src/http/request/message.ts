@@ -81,7 +81,7 @@ export interface RequestLine {
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  /** As it came, where headers were read. */
+  /** The header as it came, where headers were read. */
   readonly acceptLanguage?: string | undefined;
 }
 

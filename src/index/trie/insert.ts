@@ -44,7 +44,7 @@ export function nodePositions(covers: Int32Array, depth: number): Positions {
   return { covers, base: 0, stride: 1, fullLength: depth + 8 };
 }
 
-/** To be called after the store that took the node out of the trie. */
+/** Is called after the store that took the node out of the trie. */
 export function retire({ retired, nodesOf }: TrieTools, link: number): void {
   retired.add(link & OFFSET_MASK, nodesOf.wordsOf(link));
 }

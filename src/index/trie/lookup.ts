@@ -129,7 +129,7 @@ export function createLookup(memory: IndexMemory) {
     return length <= 96 || ((words[at + 3]! ^ w3) & ~hostMask(length - 96)) === 0;
   }
 
-  /** As `find4`; big-endian words. */
+  /** Does what `find4` does, for IPv6; the words are big-endian. */
   function find6(w0: number, w1: number, w2: number, w3: number): number {
     const cell = ROOT_6 + ((w0 >>> 16) << 1);
     let link = root[cell]!;

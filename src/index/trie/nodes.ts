@@ -170,7 +170,7 @@ export function createNodes(memory: IndexMemory, arena: Arena) {
     return node | tag | COVER_FLAG;
   }
 
-  /** For a node without a path part. */
+  /** Gives a path part to a node that has none. */
   function withPath(link: number, depth: number, path: Uint32Array): number {
     const old = link & OFFSET_MASK;
     const words = wordsOf(link);

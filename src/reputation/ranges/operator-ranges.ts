@@ -75,7 +75,7 @@ interface RangeKind<T> {
   readonly rowsMax: number;
   /** Such as `the allowlist is full: 10 rules`. */
   readonly full: string;
-  /** Behind the range, such as `is not on the allowlist`. */
+  /** Words that stand behind the range, such as `is not on the allowlist`. */
   readonly missing: string;
   readonly codec: { encode(row: T): Uint8Array; decode(bytes: Uint8Array): T | undefined };
   readonly keyOf: (prefix: string) => Key;

@@ -14,7 +14,7 @@ export interface Mail {
   readonly language: Language;
   readonly subject: string;
   readonly text: string;
-  /** In the HTML twin, the words on the link. */
+  /** The words on the link in the HTML twin. */
   readonly button?: string;
   /** The link in the text, for a developer without a mail server; no transport to real mailboxes may log it. */
   readonly link?: string | undefined;

@@ -23,7 +23,7 @@ const operation = operationsOn<MailTools>();
 const byOf = ({ smtpUrl }: Pick<Config, 'smtpUrl'>): string =>
   smtpUrl === undefined ? 'outbox' : new URL(smtpUrl).host;
 
-/** For a mail server's answer; the queue tries longer. */
+/** A mail server has this long to answer; the queue tries longer. */
 const mailWaitMs = 3_000;
 const mailNotTaken =
   'The mail server has not taken it yet. It is tried again for six minutes; the log has the reason.';

@@ -9,7 +9,7 @@ import type { ChangeEvent } from '../sessions/security-log.ts';
 export interface MailText {
   readonly subject: string;
   readonly text: string;
-  /** In the HTML twin, the words on the link. */
+  /** The words on the link in the HTML twin. */
   readonly button?: string;
 }
 

@@ -138,7 +138,7 @@ export interface ConnectStep {
 }
 
 interface Part {
-  /** In the path of its page. */
+  /** The name in the path of its page. */
   readonly name: string;
   /** As its makers write it; the same in all languages. */
   readonly title: string;
@@ -170,7 +170,7 @@ export interface TargetFacts {
   readonly sample: TakeSample;
 }
 
-/** In place of a key that is not shown. */
+/** Stands in place of a key that is not shown. */
 export const keyPlaceholder = 'pcl_…';
 export const sampleSiteKey = 'pcs_…';
 const sampleHost = '127.0.0.1:8080';

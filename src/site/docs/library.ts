@@ -22,7 +22,7 @@ interface DocFile {
   readonly group: 'start' | 'signOn' | 'api' | 'scores' | 'block' | 'forms';
 }
 
-/** In the order of the navigation. The first is /docs itself. */
+/** Stand in the order of the navigation. The first is /docs itself. */
 const files = [
   {
     slug: 'index',

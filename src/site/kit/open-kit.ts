@@ -17,7 +17,7 @@ import { once, prepared } from '../../core/preparation.ts';
 // locale, file times or the umask. Entries are sorted by code unit; folders have no entries.
 
 export interface KitFile {
-  /** With `/`, from the root of the archive. */
+  /** The path from the root of the archive, with `/`. */
   readonly name: string;
   readonly bytes: Uint8Array;
 }

@@ -60,7 +60,7 @@ const everywhere: readonly ClientLimitName[] = [
 ] satisfies AnswerLimitName[];
 const ofProbes: ClientLimitName = 'probes' satisfies AnswerLimitName;
 
-/** In the order of the table in config.ts. */
+/** Returns them in the order of the table in config.ts. */
 export function publishedLimits(endpoints: readonly Endpoint[]): readonly PublishedLimit[] {
   const names = Object.keys(clientLimits) as ClientLimitName[];
   const all = names.map((name) => {

@@ -22,7 +22,7 @@ import type { StoreEvent } from '../store.ts';
 // Invariant: a row's shape says all that the row means. Two sides with equal counts and hashes hold
 // the same.
 
-/** In the order in which they are written. */
+/** Stand in the order in which they are written. */
 export const parts = ['entries', 'journal', 'eventIds', 'checkpoint'] as const;
 export type Part = (typeof parts)[number];
 
@@ -128,7 +128,7 @@ export function createRowDigests() {
         digest.hash.update(numbers).update(row.key).update(row.value);
       }
     },
-    /** Once, at the end. */
+    /** Is called once, at the end. */
     finish(): RowDigest[] {
       return [...counted].map(([name, { rows, hash }]) => {
         return { name, rows, sha256: hash.digest('hex') };

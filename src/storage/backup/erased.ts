@@ -229,7 +229,7 @@ function leaveToChild(writing: ErasedWriting): Promise<void> {
 // neither add an account, nor take one out, nor put the list of another server in its place. An
 // older list of the same server opens, and its first line says how old it is.
 
-/** In the data directory, and in the folder of backups. */
+/** The file's name in the data directory, and in the folder of backups. */
 export const erasedFile = 'erased-accounts.txt';
 
 /** The key of the seal, and the name of the master key that it is derived from. */

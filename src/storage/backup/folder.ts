@@ -10,10 +10,10 @@ import { dirname, join } from 'node:path';
 import { OperatorError } from '../../core/errors.ts';
 import { replaceFile } from '../files.ts';
 
-/** In the folder. */
+/** The marker's name in the folder. */
 export const folderMarker = '.portcullis-backups';
 const markerText = 'Backups of Portcullis are kept here. Without this file none is written.\n';
-/** In the data directory: a line for each folder that was marked. */
+/** A file of the data directory with a line for each folder that was marked. */
 export const knownFolders = 'backup-folders';
 
 const foldersMax = 50;

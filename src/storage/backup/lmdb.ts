@@ -139,7 +139,7 @@ export function lmdbTarget(tables: Tables, facts: StoreFacts) {
         for (const row of rows) writeRow(part, row);
       });
     },
-    /** Behind the last row. */
+    /** Is called behind the last row. */
     finish(): void {
       const { seq, prunedThrough, dataFormat, ...names } = facts;
       root.transactionSync(() => {

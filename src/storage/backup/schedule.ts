@@ -41,14 +41,14 @@ interface BackupScheduleOptions {
   readonly afterEach?: () => Promise<void>;
 }
 
-/** As in portcullis-20261231T235959.123Z.backup. */
+/** The form of portcullis-20261231T235959.123Z.backup. */
 const namePattern = /^portcullis-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)\.(\d{3})Z\.backup$/;
 const leftoverPattern = /^(portcullis-[\dTZ.]+\.backup|erased-accounts\.txt)\.[\w-]+\.part$/;
 /** A partial file that was not written to for an hour is left over from a process that ended. */
 const leftoverMs = hourMs;
 const retryMsMax = 10 * minuteMs;
 const pollMsMax = 30_000;
-/** For a folder that hangs; what `make` does ends sooner. */
+/** A folder that hangs is waited for so long; what `make` does ends sooner. */
 const stopMsMax = 500;
 
 /** Begins at once when one is due. */

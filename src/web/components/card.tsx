@@ -76,7 +76,7 @@ interface CodeBlockOptions {
   readonly id: string;
   /** The caption, e.g. `Terminal`. */
   readonly title: string;
-  /** For screen readers, where several blocks of a page have one title. */
+  /** Screen readers name the block by it, where several of a page have one title. */
   readonly label?: string | undefined;
   readonly code: Html;
   readonly text: Translations;

@@ -39,7 +39,7 @@ export const anotherField = 'captcha_new';
 /** Field of a button that asks for another way in than the challenge. */
 export const alternativeField = 'captcha_beside';
 
-/** As long as anything that is asked for, with room for the spaces that people put between. */
+/** Holds all that is asked for, with room for the spaces that people put between. */
 const answerLengthMax = 32;
 
 interface PartProps {

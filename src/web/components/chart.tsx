@@ -106,7 +106,7 @@ export function BarChart(options: BarChartOptions): Html {
 interface TimelineDay {
   /** First column of the table. */
   readonly label: string;
-  /** Below the picture. */
+  /** The line below the picture. */
   readonly short: string;
   /** 0 to 100; undefined: not known. */
   readonly score: number | undefined;
@@ -503,7 +503,7 @@ interface GaugeOptions {
   readonly text: Translations;
   /** In place of the band's word and colour: the score says nothing. */
   readonly unknown?: string | undefined;
-  /** In place of the band's word alone. */
+  /** Stands in place of the band's word alone. */
   readonly word?: string | undefined;
 }
 

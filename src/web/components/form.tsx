@@ -72,7 +72,7 @@ interface FormOptions {
   readonly className?: string | undefined;
   /** Its answer is a file: the page stays, and the form may be sent again at once. */
   readonly isDownload?: boolean | undefined;
-  /** For a script of the page. */
+  /** A script of the page finds it by this. */
   readonly id?: string | undefined;
 }
 

@@ -33,7 +33,7 @@ export interface SessionLike {
   readonly fresh: boolean;
   /** The account has the operator's role at this moment. */
   readonly operator: boolean;
-  /** For the hidden field of forms. */
+  /** The value of the hidden field of forms. */
   readonly csrf: string;
 }
 

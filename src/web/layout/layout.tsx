@@ -598,7 +598,7 @@ export type ErrorStatus = 400 | 403 | 404 | 405 | 408 | 413 | 415 | 429 | 500 | 
 
 interface ErrorPageData {
   readonly status: ErrorStatus;
-  /** In place of the translations' words for the status. */
+  /** Stands in place of the translations' words for the status. */
   readonly title?: string | undefined;
   readonly detail?: string | undefined;
   /** The page whose form it was. */

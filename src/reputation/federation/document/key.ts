@@ -119,7 +119,7 @@ export interface SignedRequest {
   /** Host with its port, if it is not that of the scheme, in small letters. */
   readonly authority: string;
   readonly path: string;
-  /** Without its question mark; empty: none. */
+  /** The query without its question mark; empty: none. */
   readonly query: string;
 }
 
@@ -153,7 +153,7 @@ export function signGet(url: URL, key: SigningKey, now: number): Record<string, 
 }
 
 interface ClaimedSignature {
-  /** As `keyIdOf` gives it. */
+  /** The id that `keyIdOf` gives. */
   readonly keyId: string;
   readonly parameters: string;
   readonly signature: Uint8Array;

@@ -173,7 +173,7 @@ export const publications = record(1, {
 
 interface ReadPublication {
   readonly publication: Publication;
-  /** For the check of a commit. */
+  /** The check of a commit names it. */
   readonly version: number | null;
 }
 

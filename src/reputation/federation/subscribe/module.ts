@@ -125,9 +125,9 @@ interface PollOptions {
 }
 
 interface Begun {
-  /** By the monotonic clock. */
+  /** Time of the monotonic clock. */
   readonly atMs: number;
-  /** In a row, before this poll. */
+  /** Failures in a row before this poll. */
   readonly failures: number;
   /** Ends its reading. */
   readonly reading: AbortController;

@@ -70,7 +70,7 @@ interface PeerTools extends OperationTools, Pick<MemoryReading, 'withMemory'> {
 const operation = operationsOn<PeerTools>();
 const weights = ['0.25', '0.5', '0.75', '1'] as const;
 const budgetMax = 1_000_000;
-/** For a source to say where it leads to. */
+/** A source has this long to say where it leads to. */
 const sourceMsMax = 5_000;
 
 const key = {

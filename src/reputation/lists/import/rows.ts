@@ -221,7 +221,7 @@ export function createRowSink(options: { allowDocumentation: boolean }) {
   return { stats, entry, range, bad, take };
 }
 
-/** As the reason of a bad line: without the article and the full stop. */
+/** Returns it as the reason of a bad line: without the article and the full stop. */
 function maskFaultOf({ detail = '' }: Failure): string {
   return detail.replace(/^The /, 'the ').replace(/\.$/, '');
 }
@@ -361,7 +361,7 @@ export class BrokenList extends Error {
 
 interface LineParser {
   line(text: string, number: number): void;
-  /** After the last line. */
+  /** Is called after the last line. */
   end?(): void;
 }
 

@@ -286,7 +286,7 @@ export async function countKnownRows(
 
 /** Bounds of one download. */
 export const fetchBounds = {
-  /** After unpacking. */
+  /** The bound holds after unpacking. */
   bytesMax: 256 * 1024 * 1024,
   rowsMax: 4_000_000,
   /** Bound on the wait for an answer, and for each next piece. */

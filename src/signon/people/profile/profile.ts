@@ -285,7 +285,7 @@ type FieldsWith<Part> = {
 /** A field of which a consent keeps a fingerprint. */
 export type StoredField = FieldsWith<{ readonly bit: number }>;
 
-/** In the order of their bits. */
+/** Stand in the order of their bits. */
 export const storedFields: readonly StoredField[] = fieldNames
   .filter((name): name is StoredField => 'bit' in profileFields[name])
   .sort((a, b) => profileFields[a].bit - profileFields[b].bit);

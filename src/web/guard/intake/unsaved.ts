@@ -10,7 +10,7 @@ import { hourMs } from '../../../core/time.ts';
 import type { Params } from '../../../http/request/query.ts';
 
 export const unsavedName = 'unsaved';
-/** In place of the seal, where nothing is kept. */
+/** Stands in place of the seal, where nothing is kept. */
 const nothing = 'nothing';
 /** A form with more bytes when packed is not kept: the address of a page holds 4,096 characters. */
 export const unsavedBytesMax = 2_500;
@@ -250,7 +250,7 @@ function escaped(text: string): string {
 // browsers read as another host, are refused by form; the URL parser has the last word.
 
 const lengthMax = 1_000;
-/** With a form that was not saved. */
+/** The bound of a token with a form that was not saved. */
 const unsavedLengthMax = 4_000;
 const shape = /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/;
 /** Coming back to these would lead nowhere. */
