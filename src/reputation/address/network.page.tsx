@@ -497,7 +497,7 @@ function verdicts({ bands, entries }: SurveyTotals, text: Translations, format: 
   const found = scoreBands.toReversed().filter((band) => bands[band] > 0);
   return (
     <div>
-      <h3 class="small-title">{text.ip.network.verdicts}</h3>
+      <h2 class="small-title">{text.ip.network.verdicts}</h2>
       <ShareList
         whole={entries}
         rows={found.map((band) => ({
