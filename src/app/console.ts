@@ -21,7 +21,7 @@ import type { BarFacts } from '../console/reputation/address-bar.page.tsx';
 import type { ShownFeed } from '../console/reputation/feeds.page.tsx';
 import type { FetchedList, LoadedList } from '../console/reputation/lists.page.tsx';
 import type { ShownPeer } from '../console/reputation/peers.page.tsx';
-import type { ConsoleReports } from '../console/reputation/screens.route.ts';
+import type { ConsoleReports, ShowAddress } from '../console/reputation/screens.route.ts';
 import type { ConsoleChecklist } from '../console/service/service.route.ts';
 import type { ServiceFacts } from '../console/service/system.page.tsx';
 import type { BoundedTables } from '../core/bounded-tables.ts';
@@ -93,6 +93,7 @@ export interface ConsoleNeeds
   readonly operations: ConsoleReads['operations'];
   readonly signon: SignonModule;
   readonly pageBuilder: ConsoleParts['pageBuilder'];
+  readonly showAddress: ShowAddress;
   /** Resolves when what was committed before is in memory. */
   readonly catchUp: () => Promise<void>;
   readonly reportCounts: CountsModule['reports'];
@@ -150,7 +151,7 @@ export function openConsole(needs: ConsoleNeeds) {
     eventNames: (language) => signOnWords(language).account.security.events,
     categoryNames: (language) => translationsFor(language).categories,
   };
-  return consoleRoutes({ pageBuilder, clock, catchUp }, reads);
+  return consoleRoutes({ pageBuilder, clock, catchUp, showAddress: needs.showAddress }, reads);
 }
 
 /** Categories and countries on the page of the system. */

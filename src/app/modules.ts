@@ -13,6 +13,7 @@ import type { Metrics } from '../core/metrics.ts';
 import type { OutgoingRules } from '../core/outgoing.ts';
 import { createScheduler } from '../core/scheduling.ts';
 import { openSystems } from '../geo/systems/systems.ts';
+import type { Reply } from '../http/request/message.ts';
 import { type Route, unknownPath } from '../http/router.ts';
 import type { IntegrationCounters } from '../integrations/counters.ts';
 import { crowdsecEndpoints, openCrowdsec } from '../integrations/crowdsec/module.ts';
@@ -310,6 +311,7 @@ export async function openModules(
       state,
       check,
       pageBuilder,
+      showAddress: (context, form): Promise<Reply> => addressPages.showOperator(context, form),
       geolocate,
       geoMadeAt,
       operations: parts.onConsole,
@@ -324,7 +326,7 @@ export async function openModules(
       newestBackupAt: parts.newestBackupAt,
     }),
   );
-  registry.add(
+  const addressPages = registry.add(
     openAddressPages({
       clock,
       scheduler,

@@ -25,6 +25,7 @@ import {
   openAddressBar,
   reportScreenEndpoints,
   reportScreens,
+  type ShowAddress,
 } from './reputation/screens.route.ts';
 import {
   auditScreenEndpoints,
@@ -66,7 +67,9 @@ export interface ConsoleReads extends AddressReads {
 }
 
 export function consoleRoutes(
-  given: Pick<ConsoleParts, 'pageBuilder' | 'clock' | 'catchUp'>,
+  given: Pick<ConsoleParts, 'pageBuilder' | 'clock' | 'catchUp'> & {
+    readonly showAddress: ShowAddress;
+  },
   reads: ConsoleReads,
 ): {
   readonly routes: readonly PlainRoute[];
@@ -97,7 +100,7 @@ export function consoleRoutes(
 
   const parts = { pageBuilder, clock, catchUp, audit, operations, categoryNames, waits };
   const showInbox = inboxShow(parts, reads);
-  const bar = openAddressBar(parts, reads.inbox);
+  const bar = openAddressBar(parts, reads.inbox, given.showAddress);
   const routes = [
     ...inboxScreens(parts, showInbox),
     systemScreen(parts, reads.service, reads.eventNames),

@@ -211,7 +211,7 @@ export function StatusLine({
   );
 }
 
-function RefusalNotice({
+export function RefusalNotice({
   frame,
   refused: { sentence, field },
 }: {

@@ -1,7 +1,6 @@
 /** The operator's bar on the page of an address: what can be decided about it, each button with its effect. */
 
 import { scoreBand } from '../../core/score-band.ts';
-import { LinkButton } from '../../web/components/form.tsx';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
@@ -10,7 +9,7 @@ import {
   ActButton,
   ActForm,
   type ConsoleView,
-  consolePage,
+  RefusalNotice,
   StatusLine,
   sectionActs,
 } from '../parts.page.tsx';
@@ -37,32 +36,6 @@ export const addressActs = sectionActs('inbox', {
 /** @param address as its page names it */
 export function addressActsPath(address: string): string {
   return `/admin/ip/${address}`;
-}
-
-/** The bar by itself, where its change was refused: the page of the address is another wing's. */
-export function barPage(
-  frame: PageFrame,
-  view: ConsoleView & { readonly facts: BarFacts },
-): string {
-  const { address } = view.facts;
-  return consolePage(frame, view, {
-    section: 'inbox',
-    title: address,
-    lede: '',
-    body: (
-      <>
-        {addressBar(frame, view, view.facts)}
-        <p>
-          <LinkButton
-            label={frameText(frame).console.back}
-            href={`/ip/${address}`}
-            kind="secondary"
-            icon="back"
-          />
-        </p>
-      </>
-    ),
-  });
 }
 
 export function addressBar(frame: PageFrame, view: ConsoleView, facts: BarFacts): Html {
@@ -94,6 +67,7 @@ export function addressBar(frame: PageFrame, view: ConsoleView, facts: BarFacts)
   return (
     <section class="operator-bar" aria-labelledby="operator-bar">
       {view.done && <StatusLine frame={frame} did={view.did} csrf={view.csrf} />}
+      {view.refused && <RefusalNotice frame={frame} refused={view.refused} />}
       <div class="need-acts">
         <h2 id="operator-bar">{text.title}</h2>
         {facts.canBlock &&

@@ -41,7 +41,7 @@ import {
   consolePaths,
   type SectionActs,
 } from '../parts.page.tsx';
-import { addressActs, addressActsPath, addressBar, barPage } from './address-bar.page.tsx';
+import { addressActs, addressActsPath, addressBar } from './address-bar.page.tsx';
 import {
   type AllowedRange,
   allowActs,
@@ -321,6 +321,9 @@ export const addressBarEndpoint = consoleChange('inbox', {
   backTo: '/ip/:address',
 });
 
+/** Shows the page of the address that the request names, with the bar. */
+export type ShowAddress = (context: OperatorRequest, form: Params) => Promise<Reply>;
+
 /** Returns the bar of an address for who may use it. */
 export type OperatorBar = (
   context: AnyRequestContext<OperatorSession>,
@@ -331,18 +334,13 @@ export type OperatorBar = (
 export function openAddressBar(
   parts: ConsoleParts,
   { barOf }: Pick<ConsoleInbox, 'barOf'>,
+  showAddress: ShowAddress,
 ): { readonly route: PlainRoute; readonly barOf: OperatorBar } {
   const { pageBuilder } = parts;
 
   const addressOf = ({ request }: OperatorRequest) => canonicalIp(request.param);
 
-  async function barAgain(context: OperatorRequest, form: Params): Promise<Reply> {
-    const address = addressOf(context)!;
-    const view = { ...(await viewOf(parts, context, form)), facts: await barOf(address) };
-    return pageBuilder.show(context, (frame) => barPage(frame, view));
-  }
-
-  const change = changeForm(parts, addressActs, barAgain, async (context) => {
+  const change = changeForm(parts, addressActs, showAddress, async (context) => {
     const address = addressOf(context);
     if (address === undefined) return fail('invalid_parameter');
     return ok({ fields: { prefix: address, address }, back: `/ip/${address}` });

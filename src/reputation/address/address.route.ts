@@ -253,15 +253,17 @@ const addressEndpoint = endpoint({
 /** The same page for one operator. */
 const operatorsEndpoint = sessionPage('/ip/:address', 'anyone');
 
-export function addressRoute(options: AddressOptions): PlainRoute {
+export function addressRoute(options: AddressOptions) {
   const { tools, clock, cache, admit, wantsJson, pageBuilder } = options;
 
-  const forOperator = pageBuilder.page(operatorsEndpoint, async (context, query) => {
+  /** Answers the forms of the bar, too, where a change was refused. */
+  async function showOperator(context: AnyRequestContext<Reader>, query: Params): Promise<Reply> {
     const { family, words: address } = readJudgedIp(context.request.param)!;
     const bar = await options.operatorBar(context, query, formatIp(family, address));
     const data = await pageData(family, address, context.language);
     return pageBuilder.show(context, (frame) => ipPage(frame, data, bar), { headers: [noIndex] });
-  });
+  }
+  const forOperator = pageBuilder.page(operatorsEndpoint, showOperator);
 
   async function answer(request: Request, caller: Caller): Promise<Reply> {
     const language = languageOf(request);
@@ -315,11 +317,12 @@ export function addressRoute(options: AddressOptions): PlainRoute {
     };
   }
 
-  return {
+  const route: PlainRoute = {
     kind: 'plain',
     ...routeFacts(addressEndpoint),
     handle: async (request, caller) => withVary(await answer(request, caller)),
   };
+  return { route, showOperator };
 }
 
 async function addressData(

@@ -49,14 +49,16 @@ export function openAddressPages(
   }
 
   const shared = { ...needs, admit, wantsJson };
+  const { route, showOperator } = addressRoute({ ...shared, cache });
   return {
     routes: [
       findAddressRoute(shared),
-      addressRoute({ ...shared, cache }),
+      route,
       networkRoute(shared),
       systemRoute({ ...shared, admit: admitToSystem }),
     ],
     tables: cache.tables('address_pages'),
+    showOperator,
   };
 }
 

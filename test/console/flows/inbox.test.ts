@@ -322,6 +322,15 @@ it('the page of an address says to its operator what she can do, does it and und
   assert.equal(await reportsOf(address), 1);
   assert.ok(Math.abs((await scoreOf(address)) - reported) <= 1);
   assert.equal((await ada.post('/admin/ip/nonsense', { do: 'block' })).status, 422);
+  const refused = await ada.post(`/admin/ip/${host}`, { do: 'set', prefix: host, score: '777' });
+  assert.equal(refused.status, 422);
+  assert.match(
+    refused.body,
+    /<h1[^>]*>[\s\S]*?93\.184\.216\.34[\s\S]*?operator-bar/,
+    'its own page',
+  );
+  assert.match(refused.body, /<input [^>]*value="777"/);
+  assert.match(refused.body, /class="field-error" id="score-error">It must be a whole number/);
   assert.equal((await ada.post(`/admin${page}`, { do: 'erase' })).status, 422);
 });
 
