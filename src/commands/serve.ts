@@ -165,9 +165,13 @@ export async function serve(options: { demo: boolean; insecure: boolean }): Prom
     wake = resolve;
   });
   let hasStarted = false;
-  // From now on, so that a signal during the start ends it in order as soon as it is done.
+  let isAsked = false;
+  // From now on, so that a signal during the start ends it in order as soon as it is done. `npm` and `timeout` pass on
+  // what the whole group gets: the second one must not break off the stop, which has its bound.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.once(signal, () => {
+    process.on(signal, () => {
+      if (isAsked) return;
+      isAsked = true;
       log.info({ signal }, 'stopping');
       if (!hasStarted) leaveLate();
       wake();

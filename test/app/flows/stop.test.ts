@@ -131,6 +131,15 @@ function flows(threads: number): void {
     assert.deepEqual(await server.child.ended, { code: 0, signal: null }, server.stderr());
   });
 
+  it('a signal that comes twice does not break the stop off', async () => {
+    await using server = await startTestServer({ threads, demo: false });
+    const stopping = server.child.errorLine((line) => line.includes('"msg":"stopping"'));
+    server.child.process.kill('SIGTERM');
+    await stopping;
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) server.child.process.kill(signal);
+    assert.deepEqual(await server.child.ended, { code: 0, signal: null }, server.stderr());
+  });
+
   it('refuses a second server on its port or its directory, and goes on', async () => {
     await using server = await startTestServer({ threads });
     const other = makeTempDir('second');
