@@ -191,7 +191,13 @@ export function auditCsvLine(e: AuditEntry): string {
 }
 
 export const auditCsvHead = csvLine([
-  ...['at', 'result', 'user', 'address', 'change', 'before', 'after'],
+  'at',
+  'result',
+  'user',
+  'address',
+  'change',
+  'before',
+  'after',
 ]);
 
 function csvLine(cells: readonly string[]): string {

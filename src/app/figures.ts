@@ -133,8 +133,12 @@ export type Figures = Awaited<ReturnType<typeof openFigures>>;
 
 /** Verdicts over HTTP: of the API, of the gate and of bouncers. */
 const checkRoutes: ReadonlySet<string> = new Set([
-  ...['/api/v2/check', '/api/v2/check-bulk', '/api/v2/check-block'],
-  ...['/gate/check', '/gate/envoy/*', '/v1/decisions'],
+  '/api/v2/check',
+  '/api/v2/check-bulk',
+  '/api/v2/check-block',
+  '/gate/check',
+  '/gate/envoy/*',
+  '/v1/decisions',
 ]);
 
 interface SamplingOptions {

@@ -19,8 +19,18 @@ export const areas: Areas = [
 export const shownInAccessLog: PublicParts = {
   patterns: new Set(['/ip/:address', '/feeds/*', '/static/*', '/docs/:page']),
   parameters: new Set([
-    ...['ipAddress', 'network', 'maxAgeInDays', 'verbose', 'page', 'perPage', 'limit'],
-    ...['confidenceMinimum', 'onlyCountries', 'exceptCountries', 'ipVersion', 'plaintext'],
+    'ipAddress',
+    'network',
+    'maxAgeInDays',
+    'verbose',
+    'page',
+    'perPage',
+    'limit',
+    'confidenceMinimum',
+    'onlyCountries',
+    'exceptCountries',
+    'ipVersion',
+    'plaintext',
   ]),
 };
 

@@ -104,9 +104,17 @@ export function createSystemIndexBuilder() {
     let end = 0;
     const nameEnds = Uint32Array.from(texts, (text) => (end += text.length));
     const parts = [
-      ...[header, numbers4, numbers6, byNumber(numbers4, named), byNumber(numbers6, named)],
-      ...[families[4].first.view(), families[6].first.view()],
-      ...[families[4].last.view(), families[6].last.view(), named, nameEnds],
+      header,
+      numbers4,
+      numbers6,
+      byNumber(numbers4, named),
+      byNumber(numbers6, named),
+      families[4].first.view(),
+      families[6].first.view(),
+      families[4].last.view(),
+      families[6].last.view(),
+      named,
+      nameEnds,
     ];
     const words = parts.reduce((sum, part) => sum + part.length, 0);
     const shared = new SharedArrayBuffer(words * 4 + nameBytes);

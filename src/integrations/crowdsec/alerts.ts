@@ -396,8 +396,14 @@ const filtersOfDecisions = ['contains', 'ip', 'origin', 'range', 'scenario', 'sc
 const filtersOfAlerts = ['decision_type', 'has_active_decision', 'limit', 'since', 'until'];
 /** Some have no meaning here and change nothing: simulations, and alerts from elsewhere, are not kept. */
 const alertFilters = [
-  ...[...filtersOfDecisions, ...filtersOfAlerts, 'created_before', 'kind'],
-  ...['simulated', 'include_capi', 'with_decisions', 'sort'],
+  ...filtersOfDecisions,
+  ...filtersOfAlerts,
+  'created_before',
+  'kind',
+  'simulated',
+  'include_capi',
+  'with_decisions',
+  'sort',
 ];
 
 /**

@@ -544,8 +544,17 @@ export function isCountryOrSystem(value: string): boolean {
 }
 
 const filterNames = [
-  ...['contains', 'ip', 'origin', 'origins', 'range', 'scenario'],
-  ...['scope', 'scopes', 'type', 'types', 'value'],
+  'contains',
+  'ip',
+  'origin',
+  'origins',
+  'range',
+  'scenario',
+  'scope',
+  'scopes',
+  'type',
+  'types',
+  'value',
 ];
 
 /**

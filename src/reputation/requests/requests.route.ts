@@ -39,8 +39,12 @@ const reportFormEndpoints = {
   send: sessionForm('/report', 'anyone', {
     handlerLimits: ['captchaVerify', 'captchaFree', 'tip'],
     errors: [
-      ...(['invalid_parameter', 'quota_exceeded', 'duplicate_report'] as const),
-      ...(['address_quota_exceeded', 'capacity_exceeded', 'unauthenticated'] as const),
+      'invalid_parameter',
+      'quota_exceeded',
+      'duplicate_report',
+      'address_quota_exceeded',
+      'capacity_exceeded',
+      'unauthenticated',
     ],
   }),
 };

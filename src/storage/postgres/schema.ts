@@ -99,8 +99,15 @@ const steps: readonly SchemaStep[] = [
 
 /** The tables and the sequence that the steps make. */
 const relations = [
-  ...['kv', 'kv_version', 'journal', 'journal_head', 'event_ids', 'nodes'],
-  ...['checkpoints', 'checkpoint_rows', 'told'],
+  'kv',
+  'kv_version',
+  'journal',
+  'journal_head',
+  'event_ids',
+  'nodes',
+  'checkpoints',
+  'checkpoint_rows',
+  'told',
 ];
 
 /** The data format that this program knows, the number of steps. */
