@@ -17,7 +17,7 @@ import {
   createJudge,
   findLeaders,
   newRowsLimit,
-} from '../src/reputation/federation/subscribe/module.ts';
+} from '../src/reputation/federation/subscribe/compare.ts';
 import {
   isSilent,
   notFetched,

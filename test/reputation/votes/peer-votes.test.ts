@@ -10,9 +10,9 @@ import { communityScore } from '../../../src/reputation/check/score.ts';
 import {
   createOverlap,
   figuresOf,
+  findLeaders,
   votesByPeer,
 } from '../../../src/reputation/federation/subscribe/compare.ts';
-import { findLeaders } from '../../../src/reputation/federation/subscribe/module.ts';
 import { ceilingFor, createVoteTally, type Policy } from '../../../src/reputation/votes/quorum.ts';
 import { seededRandom } from '../../support/seeded.ts';
 import { addressOf, openWorld, type World } from '../reports/report-world.ts';
