@@ -3,7 +3,7 @@
  * each. All of that page is made here; what people write about it stands in reasons.ts.
  */
 
-import type { Reason } from './reasons.ts';
+import type { Reasons } from './reasons.ts';
 import type { BenchRow } from './row.ts';
 
 export interface BenchResult {
@@ -67,16 +67,12 @@ function sectionOf(name: string, { date, machine, node, commit, rows }: BenchRes
 }
 
 /** Undefined: nobody has written why. */
-export function reasonFor(
-  reasons: readonly Reason[],
-  bench: string,
-  row: BenchRow,
-): string | undefined {
-  return reasons.find((r) => r.bench === bench && row.name.startsWith(r.row))?.why;
+export function reasonFor(reasons: Reasons, bench: string, { name }: BenchRow): string | undefined {
+  return Object.entries(reasons[bench] ?? {}).find(([row]) => name.startsWith(row))?.[1];
 }
 
 /** One paragraph a reason, with all rows that it is the reason of. */
-function missed(results: Results, reasons: readonly Reason[]): string[] {
+function missed(results: Results, reasons: Reasons): string[] {
   const rowsByReason = new Map<string, string[]>();
   for (const [bench, { rows }] of Object.entries(results)) {
     for (const row of rows.filter(({ ok }) => ok === false)) {
@@ -92,11 +88,7 @@ function missed(results: Results, reasons: readonly Reason[]): string[] {
   return [...rowsByReason].map(([why, rows]) => `- ${rows.join('\n  ')}\n  ${why}`);
 }
 
-export function document(
-  results: Results,
-  reasons: readonly Reason[],
-  apart: readonly string[],
-): string {
+export function document(results: Results, reasons: Reasons, apart: readonly string[]): string {
   return [
     '# Benchmarks',
     '',

@@ -10,13 +10,14 @@ import { seededRandom } from '../test/support/seeded.ts';
 import {
   closed,
   findTogether,
+  numberedIds,
   open,
   openPoisoningWorld,
   type PoisoningWorld,
   peersAtLeast,
   peersAtMost,
 } from './poisoning-world.ts';
-import type { BenchRow } from './row.ts';
+import { type BenchRow, median } from './row.ts';
 
 /** From here on the gate asks for a challenge. */
 const suspectScore = 50;
@@ -67,7 +68,7 @@ function visitsOf({ share, skew }: World, attackers: number): Visit[] {
   return visits.sort((a, b) => a.at - b.at);
 }
 
-async function addPeers(world: PoisoningWorld, count: number, weight: number, isOwn: boolean) {
+async function addPeers(world: PoisoningWorld, { count, weight, isOwn = false }: Followed) {
   for (let peer = 1; peer <= count; peer++) {
     const terms = { quarters: isOwn ? 24 : 24 * weight, budget: 5_000 * weight };
     await world.peer({ peer, group: peer, isOwn, ...terms });
@@ -83,12 +84,12 @@ function openBlockTimes() {
       hours.set(address, (at - since) / hourMs);
     },
     /** Of those that are blocked at all. */
-    median(): number {
-      const all = [...hours.values()].sort((a, b) => a - b);
-      return Math.round(10 * all[Math.floor(all.length / 2)]!) / 10;
-    },
+    median: () => Math.round(10 * median([...hours.values()])) / 10,
   };
 }
+
+/** In per cent, with one digit behind the point. */
+const shareOf = (part: number, all: number) => Math.round((1_000 * part) / all) / 10;
 
 /**
  * @returns the shares of first visits that met a block and at least a challenge, in per cent, and the median hours from an
@@ -97,34 +98,37 @@ function openBlockTimes() {
 async function firstVisits(of: World, attackers: number, peers: Peers) {
   const world = openPoisoningWorld({ ...closed, ...(peers.agree && { agree: peers.agree }) });
   const times = openBlockTimes();
-  world.account('sensor', 'staff');
-  await addPeers(world, peers.count, peers.weight, peers.isOwn ?? false);
+  world.accounts(['sensor'], 'staff');
+  await addPeers(world, peers);
   const random = seededRandom(7);
   const wordMsMax = segmentMsMax + (peers.pollMs ?? pollMsUsual);
   const start = world.at.now;
-  const words: (Visit & { readonly heardAt: number })[] = [];
+  const words: (Visit & { readonly isSeen: boolean })[] = [];
+  const seen: typeof words = [];
   for (const visit of visitsOf(of, attackers)) {
-    const heardAt = visit.at + reportMs + (visit.server === 0 ? 0 : wordMsMax * random.next());
-    if (visit.server <= peers.count) words.push({ ...visit, heardAt });
+    const late = reportMs + (visit.server === 0 ? 0 : wordMsMax * random.next());
+    if (visit.server === 0) seen.push({ ...visit, isSeen: true });
+    if (visit.server <= peers.count) words.push({ ...visit, at: visit.at + late, isSeen: false });
   }
-  const happenings = [
-    ...words.map((one) => ({ ...one, at: one.heardAt, isSeen: false })),
-    ...words.filter(({ server }) => server === 0).map((one) => ({ ...one, isSeen: true })),
-  ].sort((a, b) => a.at - b.at);
   let [blocked, challenged] = [0, 0];
-  for (const happening of happenings) {
+  for (const happening of [...words, ...seen].sort((a, b) => a.at - b.at)) {
     const { at, address, server, isSeen } = happening;
     world.at.now = Math.floor(start + at);
     if (isSeen) {
       const score = world.score(address);
       if (score >= maliciousScore) blocked++;
       if (score >= suspectScore) challenged++;
-    } else if (server === 0) world.report('sensor', address, 1);
+      continue;
+    }
+    if (server === 0) world.report('sensor', address, 1);
     else await world.peerSays(server, [address]);
-    if (!isSeen) times.look(world, happening);
+    times.look(world, happening);
   }
-  const share = (met: number) => Math.round((1_000 * met) / attackers) / 10;
-  return { blocked: share(blocked), challenged: share(challenged), hours: times.median() };
+  const shares = {
+    blocked: shareOf(blocked, attackers),
+    challenged: shareOf(challenged, attackers),
+  };
+  return { ...shares, hours: times.median() };
 }
 
 type ByWorld = readonly [far: number, alike: number, close: number];
@@ -132,8 +136,16 @@ type ByWorld = readonly [far: number, alike: number, close: number];
 /** Bounds, and the figures that the rules were chosen by, of another simulation with 60,000 attackers. */
 type Figures = readonly [bounds: ByWorld, meant: ByWorld];
 
-interface More {
+interface Followed {
+  readonly count: number;
+  readonly weight: number;
   readonly isOwn?: boolean;
+}
+
+interface Peers extends Followed {
+  readonly name: string;
+  /** Least shares of first visits. */
+  readonly blocked: Figures;
   /** Groups that must agree; absent: as it is. */
   readonly agree?: number;
   /** Between two polls; absent: as it is. */
@@ -144,43 +156,32 @@ interface More {
   readonly hours?: Figures;
 }
 
-/** @param blocked least shares of first visits */
-function peersOf(name: string, count: number, weight: number, blocked: Figures, more: More = {}) {
-  return { name, count, weight, blocked, ...more };
-}
-
-type Peers = ReturnType<typeof peersOf>;
-
 const none: ByWorld = [0, 0, 0];
 const inAlike = (least: number, meant: number): Figures => [
   [0, least, 0],
   [0, meant, 0],
 ];
 /** Without peers an attacker is blocked when its first visit is reported. */
-const alone = peersOf('no peer', 0, 1, [none, none], {
-  hours: [
-    [6.5, 6.5, 6.5],
-    [9.8, 9.7, 10.4],
-  ],
-});
+// biome-ignore format: a table.
+const alone: Peers = { name: 'no peer', count: 0, weight: 1, blocked: [none, none], hours: [[6.5, 6.5, 6.5], [9.8, 9.7, 10.4]] };
 
 // biome-ignore format: a table.
 const choices: readonly Peers[] = [
-  peersOf('5 peers of 0.5', 5, 0.5, [[0.2, 2.5, 6], [0.7, 4.8, 11]], { challenged: [[2, 14, 28], [4.2, 20, 37]] }),
-  peersOf('5 peers of 0.75', 5, 0.75, [[0.8, 5, 14], [1.8, 10.8, 22]], { hours: [[6.5, 6.2, 6], [9.6, 8.2, 6.5]] }),
-  peersOf('10 peers of 0.5', 10, 0.5, [[1.2, 10, 20], [3.2, 17, 33]], { challenged: [[5, 22, 42], [7.9, 30, 53]] }),
-  peersOf('10 peers of 0.75', 10, 0.75, [[3, 14, 30], [5, 23, 42]], { hours: [[6.3, 5.7, 5.2], [9.2, 5.9, 2.2]] }),
-  peersOf('one own server', 1, 1, [[2, 9, 18], [3, 13, 25]], { isOwn: true }),
-  peersOf('four own servers', 4, 1, [[5, 22, 42], [8, 28, 50]], { isOwn: true }),
+  { name: '5 peers of 0.5', count: 5, weight: 0.5, blocked: [[0.2, 2.5, 6], [0.7, 4.8, 11]], challenged: [[2, 14, 28], [4.2, 20, 37]] },
+  { name: '5 peers of 0.75', count: 5, weight: 0.75, blocked: [[0.8, 5, 14], [1.8, 10.8, 22]], hours: [[6.5, 6.2, 6], [9.6, 8.2, 6.5]] },
+  { name: '10 peers of 0.5', count: 10, weight: 0.5, blocked: [[1.2, 10, 20], [3.2, 17, 33]], challenged: [[5, 22, 42], [7.9, 30, 53]] },
+  { name: '10 peers of 0.75', count: 10, weight: 0.75, blocked: [[3, 14, 30], [5, 23, 42]], hours: [[6.3, 5.7, 5.2], [9.2, 5.9, 2.2]] },
+  { name: 'one own server', count: 1, weight: 1, blocked: [[2, 9, 18], [3, 13, 25]], isOwn: true },
+  { name: 'four own servers', count: 4, weight: 1, blocked: [[5, 22, 42], [8, 28, 50]], isOwn: true },
 ];
 // biome-ignore format: a table.
-const agreeOfMany = peersOf('10 peers of 0.75, FEDERATION_AGREE=4', 10, 0.75, [[0, 10, 22], [0, 17, 33]], { agree: 4 });
+const agreeOfMany: Peers = { name: '10 peers of 0.75, FEDERATION_AGREE=4', count: 10, weight: 0.75, blocked: [[0, 10, 22], [0, 17, 33]], agree: 4 };
 /** In the world of alike servers alone. */
 // biome-ignore format: a table.
 const alikeChoices: readonly Peers[] = [
-  peersOf('5 peers of 0.75, polled each minute', 5, 0.75, inAlike(5, 11.3), { pollMs: minuteMs }),
-  peersOf('5 peers of 0.75, polled each hour', 5, 0.75, inAlike(3, 7.5), { pollMs: hourMs }),
-  peersOf('5 new peers of 0.75', 5, 0.375, [none, none], { challenged: inAlike(13, 19) }),
+  { name: '5 peers of 0.75, polled each minute', count: 5, weight: 0.75, blocked: inAlike(5, 11.3), pollMs: minuteMs },
+  { name: '5 peers of 0.75, polled each hour', count: 5, weight: 0.75, blocked: inAlike(3, 7.5), pollMs: hourMs },
+  { name: '5 new peers of 0.75', count: 5, weight: 0.375, blocked: [none, none], challenged: inAlike(13, 19) },
 ];
 
 /** The accounts of a public server: two members, ten that have earned their standing, eight newcomers. */
@@ -188,9 +189,7 @@ const [membersOf, earnedOf, sensorsOf] = [2, 10, 20];
 const daysToEarn = 25;
 const repeatsMax = 40;
 
-interface Repeats {
-  readonly peers: number;
-  readonly weight: number;
+interface Repeats extends Followed {
   /** Least shares of repeat visits. */
   readonly blocked: Figures;
   readonly hours: Figures;
@@ -198,39 +197,37 @@ interface Repeats {
 
 // biome-ignore format: a table.
 const repeats: readonly Repeats[] = [
-  { peers: 0, weight: 1, blocked: [[35, 35, 35], [68, 65, 65]], hours: [[60, 60, 60], [46, 50, 55]] },
-  { peers: 5, weight: 0.5, blocked: [[37, 50, 58], [71, 77, 85]], hours: [[50, 32, 22], [39, 30, 20]] },
-  { peers: 5, weight: 0.75, blocked: [[37, 52, 60], [72, 79, 88]], hours: [[50, 28, 18], [38, 27, 16]] },
+  { count: 0, weight: 1, blocked: [[35, 35, 35], [68, 65, 65]], hours: [[60, 60, 60], [46, 50, 55]] },
+  { count: 5, weight: 0.5, blocked: [[37, 50, 58], [71, 77, 85]], hours: [[50, 32, 22], [39, 30, 20]] },
+  { count: 5, weight: 0.75, blocked: [[37, 52, 60], [72, 79, 88]], hours: [[50, 28, 18], [38, 27, 16]] },
 ];
 
 /**
  * @returns the share of the visits behind an attacker's first one that a public server blocks, in per cent, and the median
  *   hours from an attacker's beginning to its block, of those that are blocked
  */
-async function repeatVisits(of: World, attackers: number, { peers, weight }: Repeats) {
+async function repeatVisits(of: World, attackers: number, { count, weight }: Repeats) {
   const world = openPoisoningWorld(open);
   const times = openBlockTimes();
-  const ids = Array.from({ length: sensorsOf }, (_, i) => `sensor${i}`);
-  for (const [i, id] of ids.entries()) world.account(id, i < membersOf ? 'member' : 'none');
+  const ids = numberedIds('sensor', sensorsOf);
+  world.accounts(ids.slice(0, membersOf), 'member');
+  world.accounts(ids.slice(membersOf));
   const earned = ids.slice(membersOf, membersOf + earnedOf);
   for (let day = 0; day < daysToEarn; day++) {
     await findTogether(world, earned, earned.length, 0x0a00_0000 + 16 * day);
   }
-  for (let peer = 1; peer <= peers; peer++) {
+  for (let peer = 1; peer <= count; peer++) {
     const terms = { quarters: 24 * weight, budget: 1_000 * weight };
     await world.peer({ peer, group: peer, isOwn: false, ...terms });
   }
   const [random, late] = [seededRandom(11), seededRandom(12)];
   const visits = visitsOf(of, attackers).flatMap((one) => {
-    if (one.server > peers) return [];
-    if (one.server !== 0)
-      return [{ ...one, at: one.at + reportMs + 2 * pollMsUsual * late.next() }];
+    const { at, server } = one;
+    if (server > count) return [];
+    if (server !== 0) return [{ ...one, at: at + reportMs + 2 * pollMsUsual * late.next() }];
     // The first of some visits within a day each; most attackers come once or twice.
-    const count = Math.min(repeatsMax, Math.floor((1 - random.next()) ** -0.8));
-    return Array.from({ length: count }, (_, i) => ({
-      ...one,
-      at: one.at + i * dayMs * random.next(),
-    }));
+    const length = Math.min(repeatsMax, Math.floor((1 - random.next()) ** -0.8));
+    return Array.from({ length }, (_, i) => ({ ...one, at: at + i * dayMs * random.next() }));
   });
   visits.sort((a, b) => a.at - b.at);
   const start = world.at.now;
@@ -252,7 +249,7 @@ async function repeatVisits(of: World, attackers: number, { peers, weight }: Rep
     if (!isBlocked) world.report(ids[sensor]!, address, 1 + sensor);
     times.look(world, visit);
   }
-  return { blocked: Math.round((1_000 * blocked) / again) / 10, hours: times.median() };
+  return { blocked: shareOf(blocked, again), hours: times.median() };
 }
 
 const meshes = [
@@ -268,7 +265,7 @@ const meshes = [
 async function mesh(servers: number, attackers: number) {
   const worlds = Array.from({ length: servers }, () => openPoisoningWorld(closed, 2 * attackers));
   for (const [i, world] of worlds.entries()) {
-    world.account('sensor', 'staff');
+    world.accounts(['sensor'], 'staff');
     for (let peer = 1; peer <= servers; peer++) {
       if (peer === i + 1) continue;
       await world.peer({ peer, group: peer, isOwn: false, quarters: 18, budget: 3_750 });
@@ -305,9 +302,8 @@ async function mesh(servers: number, attackers: number) {
     const place = waiting.findLastIndex((one) => one.at <= word.at);
     waiting.splice(place + 1, 0, word);
   }
-  const share = (part: number, of: number) => Math.round((1_000 * part) / of) / 10;
-  const firstHand = share(visits - blocked.anywhere, visits);
-  return { blocked: share(blocked.here, attackers), firstHand };
+  const firstHand = shareOf(visits - blocked.anywhere, visits);
+  return { blocked: shareOf(blocked.here, attackers), firstHand };
 }
 
 /**
@@ -317,7 +313,7 @@ async function mesh(servers: number, attackers: number) {
 async function refused(of: Refusal, attackers: number): Promise<number> {
   const world = openPoisoningWorld(open);
   // One account could not afford as many votes.
-  for (let i = 0; i < sensors; i++) world.account(`sensor${i}`, 'staff');
+  world.accounts(numberedIds('sensor', sensors), 'staff');
   const peers = [1, 2, 3];
   for (const peer of peers) {
     const quarters = 24 * (of.weight ?? 1);
@@ -341,32 +337,26 @@ async function refused(of: Refusal, attackers: number): Promise<number> {
   return Math.round((100 * without.reduce((sum, one) => sum + one, 0)) / said);
 }
 
+/** `seen`: the part of the attackers that comes to us; `weight` of each peer, absent: 1. */
 interface Refusal {
   readonly world: World['name'];
-  /** The part of the attackers that comes to us. */
   readonly seen: number;
   readonly budget: number;
   readonly most: number;
-  /** Of each peer; absent: 1. */
   readonly weight?: number;
 }
+
+const byWorld = (budget: number, ...most: number[]): readonly Refusal[] =>
+  worlds.map(({ name }, i) => ({ world: name, seen: 0.1, budget, most: most[i]! }));
 
 const refusals: readonly Refusal[] = [
   { world: 'far', seen: 1, budget: 1_000, most: 0 },
   { world: 'close', seen: 1, budget: 1_000, most: 0 },
-  { world: 'far', seen: 0.1, budget: 1_000, most: 61 },
-  { world: 'alike', seen: 0.1, budget: 1_000, most: 61 },
-  { world: 'close', seen: 0.1, budget: 1_000, most: 61 },
-  { world: 'far', seen: 0.1, budget: 5_000, most: 0 },
-  { world: 'alike', seen: 0.1, budget: 5_000, most: 0 },
-  { world: 'close', seen: 0.1, budget: 5_000, most: 5 },
+  ...byWorld(1_000, 61, 61, 61),
+  ...byWorld(5_000, 0, 0, 5),
   // A peer of 10,000 a day with budgets of 5,000 and 20,000, a tenth of both.
-  { world: 'far', seen: 0.1, budget: 500, most: 70 },
-  { world: 'alike', seen: 0.1, budget: 500, most: 70 },
-  { world: 'close', seen: 0.1, budget: 500, most: 70 },
-  { world: 'far', seen: 0.1, budget: 2_000, most: 42 },
-  { world: 'alike', seen: 0.1, budget: 2_000, most: 42 },
-  { world: 'close', seen: 0.1, budget: 2_000, most: 42 },
+  ...byWorld(500, 70, 70, 70),
+  ...byWorld(2_000, 42, 42, 42),
   // Two of 0.5 lift, and the third is not charged; were it, three would share what two have: as with two thirds of a budget.
   { world: 'close', seen: 0.1, budget: 500, weight: 0.5, most: 45 },
   { world: 'close', seen: 0.1, budget: 333, weight: 0.5, most: 99 },
@@ -408,7 +398,7 @@ export async function honestRows(of: { attackers: number; many: number }): Promi
   }
   for (const [i, world] of worlds.entries()) {
     for (const one of repeats) {
-      const who = one.peers === 0 ? 'no peer' : `${one.peers} peers of ${one.weight}`;
+      const who = one.count === 0 ? 'no peer' : `${one.count} peers of ${one.weight}`;
       const where = `${who}, ${world.name}, public`;
       const met = await repeatVisits(world, of.attackers, one);
       rows.push(

@@ -29,7 +29,8 @@ import { seededRandom } from '../test/support/seeded.ts';
 import {
   anchored,
   closed,
-  findTogether,
+  earn,
+  numberedIds,
   open,
   openPoisoningWorld,
   type PoisoningWorld,
@@ -44,12 +45,9 @@ const never = new AbortController().signal;
 
 interface PeerSize {
   readonly days: number;
-  /** Tries of each kind of day. */
-  readonly honestDays: number;
 }
 
-export async function peerRows({ days }: { readonly days: number }): Promise<BenchRow[]> {
-  const s = { days, honestDays: 500 * days };
+export async function peerRows(s: PeerSize): Promise<BenchRow[]> {
   return [
     ...(await captured(s)),
     ...(await plans(s)),
@@ -84,24 +82,21 @@ async function tell(world: PoisoningWorld, peers: readonly StoredPeer[], policy:
   for (const terms of termsOf(peers, policy, world.at.now).values()) await world.peer(terms);
 }
 
+/** Each peer names the victim. */
+async function allSay(world: PoisoningWorld, peers: readonly StoredPeer[]): Promise<void> {
+  for (const { number } of peers) await world.peerSays(number, [victim]);
+}
+
 const numbered = (count: number, weight: number, addedAt?: number) =>
   Array.from({ length: count }, (_, i) => storedPeer(i + 1, weight, addedAt));
 
 // One victim, named daily by captured peers of one weight, beside what we have of it.
 
-const columns = [
-  [1, 0.5],
-  [1, 1],
-  [2, 0.5],
-  [2, 1],
-  [3, 0.5],
-  [3, 0.75],
-  [3, 1],
-  [4, 0.5],
-] as const;
+/** How many, and their weight. */
+// biome-ignore format: a table.
+const columns = [[1, 0.5], [1, 1], [2, 0.5], [2, 1], [3, 0.5], [3, 0.75], [3, 1], [4, 0.5]] as const;
 
 interface Beside {
-  readonly name: string;
   /** The highest score that is meant, by column. */
   readonly bounds: readonly (number | undefined)[];
   readonly policy?: Policy;
@@ -114,91 +109,65 @@ interface Beside {
 }
 
 const nothing = [35, 45, 59, 71, 68, 81, 83, 79];
-const cases: readonly Beside[] = [
-  { name: 'nothing of ours, public', bounds: nothing },
-  { name: 'nothing of ours, private', policy: closed, bounds: nothing },
-  { name: 'nothing of ours, all new', areNew: true, bounds: [22, 35, 41, 59, 52, 62, 68, 59] },
-  { name: '20 newcomers of ours', newcomers: 20, bounds: [49, 49, 74, 74, 74, 84, 84, 84] },
-  { name: 'a list of 37', list: 37, bounds: [41, 59, 59, 71, 74, 81, 83, 79] },
-  { name: 'one farmed account', farmed: 1, bounds: [66, 71, 71, 73, 81, 83, 84, 83] },
-  { name: 'two farmed accounts', farmed: 2, bounds: [72, 82, 82, 84, 84, 84, 84, 84] },
-  {
-    name: 'one farmed account, anchored',
-    farmed: 1,
-    policy: anchored,
-    bounds: [66, 71, 71, 73, 72, 74, 74, 73],
-  },
-  {
-    name: 'two farmed accounts, anchored',
-    farmed: 2,
-    policy: anchored,
-    bounds: [72, 73, 73, 74, 73, 74, 74, 74],
-  },
-  { name: 'a hijacked member', hasMember: true, bounds: [68, 91, 91, 97, 95, 98, 99, 97] },
-  {
-    name: 'nothing, FEDERATION_BLOCKS=off',
-    policy: { ...open, neverByPeers: true },
-    bounds: columns.map(([, ,], i) => (i === 6 ? 74 : undefined)),
-  },
-  {
-    name: 'nothing, FEDERATION_AGREE=4',
-    policy: { ...open, agree: 4 },
-    bounds: columns.map((_, i) => (i === 6 ? 73 : undefined)),
-  },
-];
+const threeOfOne = (bound: number) => columns.map((_, i) => (i === 6 ? bound : undefined));
+// biome-ignore format: a table.
+const cases: Readonly<Record<string, Beside>> = {
+  'nothing of ours, public': { bounds: nothing },
+  'nothing of ours, private': { policy: closed, bounds: nothing },
+  'nothing of ours, all new': { areNew: true, bounds: [22, 35, 41, 59, 52, 62, 68, 59] },
+  '20 newcomers of ours': { newcomers: 20, bounds: [49, 49, 74, 74, 74, 84, 84, 84] },
+  'a list of 37': { list: 37, bounds: [41, 59, 59, 71, 74, 81, 83, 79] },
+  'one farmed account': { farmed: 1, bounds: [66, 71, 71, 73, 81, 83, 84, 83] },
+  'two farmed accounts': { farmed: 2, bounds: [72, 82, 82, 84, 84, 84, 84, 84] },
+  'one farmed account, anchored': { farmed: 1, policy: anchored, bounds: [66, 71, 71, 73, 72, 74, 74, 73] },
+  'two farmed accounts, anchored': { farmed: 2, policy: anchored, bounds: [72, 73, 73, 74, 73, 74, 74, 74] },
+  'a hijacked member': { hasMember: true, bounds: [68, 91, 91, 97, 95, 98, 99, 97] },
+  'nothing, FEDERATION_BLOCKS=off': { policy: { ...open, neverByPeers: true }, bounds: threeOfOne(74) },
+  'nothing, FEDERATION_AGREE=4': { policy: { ...open, agree: 4 }, bounds: threeOfOne(73) },
+};
 
 async function captured({ days }: PeerSize): Promise<BenchRow[]> {
   const rows: BenchRow[] = [];
-  for (const one of cases) {
+  for (const [what, one] of Object.entries(cases)) {
     for (const [i, [count, weight]] of columns.entries()) {
       const bound = one.bounds[i];
       if (bound === undefined) continue;
       const score = await highest(one, count, weight, days);
       rows.push(
-        peersAtMost(`${count} captured of weight ${weight}, ${one.name}`, 'score', score, bound),
+        peersAtMost(`${count} captured of weight ${weight}, ${what}`, 'score', score, bound),
       );
     }
   }
   return rows;
 }
 
-async function highest(
-  { policy = open, areNew = false, newcomers = 0, list = 0, farmed = 0, hasMember }: Beside,
-  count: number,
-  weight: number,
-  days: number,
-): Promise<number> {
+async function highest(beside: Beside, count: number, weight: number, days: number) {
+  const { policy = open, areNew = false, newcomers = 0, list = 0, farmed = 0 } = beside;
   const world = openPoisoningWorld(policy, few);
-  const ids: string[] = [];
-  for (let i = 0; i < newcomers; i++) ids.push(`n${i}`);
-  for (let i = 0; i < farmed; i++) ids.push(`f${i}`);
-  for (const id of ids) world.account(id);
-  if (hasMember) {
-    world.account('member', 'member');
+  const ids = [...numberedIds('n', newcomers), ...numberedIds('f', farmed)];
+  world.accounts(ids);
+  if (beside.hasMember) {
+    world.accounts(['member'], 'member');
     ids.push('member');
   }
-  if (farmed > 0) await earn(world, ids);
+  if (farmed > 0) {
+    // Along with others that do nothing later.
+    const others = ['x', 'y'].slice(0, Math.max(0, 3 - ids.length));
+    world.accounts(others);
+    await earn(world, [...ids, ...others]);
+  }
   const peers = numbered(count, weight, areNew ? world.at.now : 1);
   await tell(world, peers, policy);
-  if (list > 0) await world.list(new Map([[victim, list]]));
+  if (list > 0) await world.list([victim], list);
   let most = 0;
   // New ones are so for 14 days.
   for (let today = 0; today < (areNew ? 14 : days); today++) {
-    for (const [i, id] of ids.entries()) world.report(id, victim, i + 1);
-    for (const { number } of peers) await world.peerSays(number, [victim]);
+    world.reportAll(ids, victim);
+    await allSay(world, peers);
     most = Math.max(most, world.score(victim));
     world.at.now += dayMs;
   }
   return most;
-}
-
-/** Three weeks of true finds, along with a third account that does nothing later. */
-async function earn(world: PoisoningWorld, ids: readonly string[]): Promise<void> {
-  const all = [...ids, ...['x', 'y'].slice(0, Math.max(0, 3 - ids.length))];
-  for (const id of all.slice(ids.length)) world.account(id);
-  for (let today = 0; today < 22; today++) {
-    await findTogether(world, all, 3, 0x1000_0000 + today * 3);
-  }
 }
 
 // Many victims: how many addresses captured peers lift above 49 before their budget or a hold ends it.
@@ -222,18 +191,11 @@ interface Plan {
   readonly isInOrder?: boolean;
 }
 
-/** @returns addresses lifted, and how many of them were blocked */
-async function lifted({
-  kind,
-  policy,
-  weight,
-  count,
-  usual,
-  days,
-  isInOrder,
-}: Plan): Promise<number> {
+/** @returns addresses lifted */
+async function lifted(plan: Plan): Promise<number> {
+  const { kind, policy, weight, count, usual, days, isInOrder } = plan;
   const world = openPoisoningWorld(policy);
-  world.account('staff', 'staff');
+  world.accounts(['staff'], 'staff');
   const peers = numbered(count, weight);
   await tell(world, peers, policy);
   const { entries, index } = world;
@@ -242,11 +204,8 @@ async function lifted({
   let [victims, named, confirmed] = [0, 0, 0];
   let isHeld = false;
   for (let today = 0; today < days; today++) {
-    const counts = countsOf(
-      { ...stored, day: stored.day || Math.floor(world.at.now / dayMs) },
-      world.at.now,
-    );
-    stored = { ...stored, ...counts, newToday: usual };
+    const day = stored.day || Math.floor(world.at.now / dayMs);
+    stored = { ...stored, ...countsOf({ ...stored, day }, world.at.now), newToday: usual };
     for (const { number } of peers) {
       const found = Array.from({ length: honestShare * usual }, () => honestAt(confirmed++));
       await world.peerSays(number, found);
@@ -259,19 +218,10 @@ async function lifted({
       const said = Array.from({ length: size }, (_, i) => victimAt(named + i));
       named += size;
       const rows = createRowList(size);
+      const hours = { firstHour: 0, lastHour: Math.floor(world.at.now / hourMs) };
+      const word = { ...hours, categories: 1 << 18, reports: 1, staff: 1, members: 0, earned: 0 };
       for (const address of said) {
-        rows.add(
-          { family: 4, words: Uint32Array.of(address), length: 32 },
-          {
-            firstHour: 0,
-            lastHour: Math.floor(world.at.now / hourMs),
-            categories: 1 << 18,
-            reports: 1,
-            staff: 1,
-            members: 0,
-            earned: 0,
-          },
-        );
+        rows.add({ family: 4, words: Uint32Array.of(address), length: 32 }, word);
       }
       const judged = await judge(stored, stored, rows.finish(), false);
       isHeld = judged.reason !== 'none';
@@ -293,17 +243,14 @@ async function lifted({
   return victims;
 }
 
-const planColumns = [
-  ['public', open, 0.5],
-  ['public', open, 1],
-  ['private', closed, 0.5],
-  ['private', closed, 1],
-] as const;
+// biome-ignore format: a table.
+const planColumns = [['public', open, 0.5], ['public', open, 1], ['private', closed, 0.5], ['private', closed, 1]] as const;
 
 /**
  * By kind and usual rows, the most addresses of each column. Two of ½ lift an address, so three that take turns have half
  * as much again as one pair; of three of 1 each is charged for each address that they block.
  */
+// biome-ignore format: a table.
 const planBounds = [
   ['all at once', 100, [400, 400, 400, 400]],
   ['all at once', 1_000, [840, 1_060, 3_000, 3_000]],
@@ -312,34 +259,38 @@ const planBounds = [
   ['five a day', 100, [300, 300, 300, 300]],
 ] as const;
 
-/** As the rules were chosen: peers that don't take turns. */
-const inOrderBounds = [
-  [100, [2_278, 9_616]],
-  [1_000, [5_523, 13_223]],
-] as const;
+/** As the rules were chosen: peers that don't take turns, by usual rows. */
+// biome-ignore format: a table.
+const inOrderBounds = [[100, [2_278, 9_616]], [1_000, [5_523, 13_223]]] as const;
 
 async function plans({ days }: PeerSize): Promise<BenchRow[]> {
   const rows: BenchRow[] = [];
+  async function add(name: string, plan: Plan, most: number): Promise<void> {
+    rows.push(peersAtMost(`lifted by ${name}`, 'addresses', await lifted(plan), most));
+  }
   for (const [kind, usual, bounds] of planBounds) {
     for (const [i, [mode, policy, weight]] of planColumns.entries()) {
-      const plan = { kind, policy, weight, usual, days };
-      const ours = await lifted({ ...plan, count: 3 });
-      const name = `lifted by 3 of weight ${weight}, ${mode}, usual ${usual} a day, ${kind}`;
-      rows.push(peersAtMost(name, 'addresses', ours, bounds[i]!));
+      const name = `3 of weight ${weight}, ${mode}, usual ${usual} a day, ${kind}`;
+      await add(name, { kind, policy, weight, usual, days, count: 3 }, bounds[i]!);
     }
   }
+  const kind = 'below the limit';
   for (const [usual, bounds] of inOrderBounds) {
     for (const [i, [mode, policy]] of planColumns.filter(([, , weight]) => weight < 1).entries()) {
-      const plan = { policy, weight: 0.5, count: 3, usual, days, isInOrder: true };
-      const ours = await lifted({ ...plan, kind: 'below the limit' });
-      const name = `lifted by 3 of weight 0.5 in one order, ${mode}, usual ${usual} a day, below the limit`;
-      rows.push(peersAtMost(name, 'addresses', ours, bounds[i]!));
+      const plan = { kind, policy, weight: 0.5, count: 3, usual, days, isInOrder: true } as const;
+      await add(
+        `3 of weight 0.5 in one order, ${mode}, usual ${usual} a day, ${kind}`,
+        plan,
+        bounds[i]!,
+      );
     }
   }
   for (const [mode, policy] of planColumns.filter(([, , weight]) => weight === 1)) {
-    const alone = { policy, weight: 1, count: 1, usual: 1_000, days };
-    const ours = await lifted({ ...alone, kind: 'below the limit' });
-    rows.push(peersAtMost(`lifted by one of weight 1, ${mode}`, 'addresses', ours, 0));
+    await add(
+      `one of weight 1, ${mode}`,
+      { kind, policy, weight: 1, count: 1, usual: 1_000, days },
+      0,
+    );
   }
   return rows;
 }
@@ -347,7 +298,7 @@ async function plans({ days }: PeerSize): Promise<BenchRow[]> {
 /** Ten rented /24 attack us, each from another address a day, so that we confirm the peer that names them. */
 async function landlord({ days }: PeerSize): Promise<BenchRow[]> {
   const world = openPoisoningWorld(open, few);
-  world.account('staff', 'staff');
+  world.accounts(['staff'], 'staff');
   await tell(world, [storedPeer(1, 1)], open);
   const rented = Array.from({ length: 2_560 }, (_, i) => 0x4000_0000 + i);
   for (let today = 0; today < days; today++) {
@@ -369,13 +320,14 @@ async function allNew(): Promise<BenchRow> {
   for (; today < 60 && world.score(victim) < maliciousScore; today++) {
     world.at.now += dayMs;
     await tell(world, peers, open);
-    for (const { number } of peers) await world.peerSays(number, [victim]);
+    await allSay(world, peers);
   }
   return peersAtLeast('3 new ones of weight 1: first day they block', 'day', today, 14);
 }
 
 /** The share of an honest peer's days that are held: daily counts are lognormal around 1,000. */
-function honestDays({ honestDays: tries }: PeerSize): BenchRow[] {
+function honestDays({ days: usual }: PeerSize): BenchRow[] {
+  const tries = 500 * usual;
   return [[0.5, 0.5] as const, [0.7, 3] as const].map(([sigma, most]) => {
     const random = seededRandom(36);
     const normal = () =>
@@ -397,7 +349,7 @@ function honestDays({ honestDays: tries }: PeerSize): BenchRow[] {
 async function mesh(): Promise<BenchRow[]> {
   const worlds = Array.from({ length: 3 }, () => openPoisoningWorld(closed, few));
   for (const world of worlds) await tell(world, numbered(3, 1), closed);
-  worlds[0]!.account('staff', 'staff');
+  worlds[0]!.accounts(['staff'], 'staff');
   worlds[0]!.report('staff', victim, 1);
   /** Each takes what each other one publishes. */
   async function poll(): Promise<void> {
@@ -445,7 +397,7 @@ async function mirrors(): Promise<BenchRow[]> {
   for (let today = 0; today < 14; today++) {
     world.at.now += dayMs;
     await tell(world, peers, open);
-    for (const { number } of peers) await world.peerSays(number, [victim]);
+    await allSay(world, peers);
     after = Math.max(after, world.score(victim));
   }
   return [
@@ -473,11 +425,12 @@ async function pairs(): Promise<BenchRow[]> {
   }
   const found = await findLeaders(world.entries, world.at.now, never);
   const honest = [3, 4].filter((peer) => found.has(peer)).length;
+  const mirrors = found.get(2) === 1 ? 1 : 0;
   return [
     peersAtLeast(
       'mirrors with three rows in eight of their own that are found',
       'peers',
-      found.get(2) === 1 ? 1 : 0,
+      mirrors,
       1,
     ),
     peersAtMost('honest ones of a pair that are taken for mirrors', 'peers', honest, 0),
@@ -492,26 +445,19 @@ function frozen(): BenchRow {
   let hours = 0;
   while (!isSilent(peer, madeAt + hours * hourMs)) hours++;
   const taken = faultOfHead(head, head, madeAt + headLifeMs) === undefined;
-  return peersAtMost(
-    'a frozen head: hours until its votes are gone',
-    'hours',
-    taken ? 999 : hours - 1,
-    48,
-  );
+  const left = taken ? 999 : hours - 1;
+  return peersAtMost('a frozen head: hours until its votes are gone', 'hours', left, 48);
 }
 
 /** Days until a block by peers that nobody says again is over. */
 async function lapses(): Promise<BenchRow[]> {
   const rows: BenchRow[] = [];
-  for (const [count, weight, most] of [
-    [3, 1, 13.7],
-    [3, 0.75, 7.9],
-    [4, 0.5, 5.5],
-  ] as const) {
+  // biome-ignore format: a table.
+  for (const [count, weight, most] of [[3, 1, 13.7], [3, 0.75, 7.9], [4, 0.5, 5.5]] as const) {
     const world = openPoisoningWorld(open, few);
     const peers = numbered(count, weight);
     await tell(world, peers, open);
-    for (const { number } of peers) await world.peerSays(number, [victim]);
+    await allSay(world, peers);
     const start = world.at.now;
     while (world.score(victim) >= maliciousScore) world.at.now += dayMs / 100;
     const days = Math.round((10 * (world.at.now - start)) / dayMs) / 10;

@@ -15,62 +15,38 @@ import { openFold } from '../test/reputation/state/fixture.ts';
 import { applyEvent } from '../test/support/reputation/events.ts';
 import { type BenchRow, rowAtLeast, rowAtMost } from './row.ts';
 
-const manyEntries = 200_000;
 const bruteForce = 1 << 18;
 
 export type PoisoningWorld = ReturnType<typeof openPoisoningWorld>;
 
-export function openPoisoningWorld(policy?: Policy, entriesMax = manyEntries) {
-  const {
-    index,
-    entries,
-    access,
-    fold,
-    check,
-    policy: keeper,
-  } = openFold({
-    entriesMax,
-    contributionsMax: 4 * entriesMax,
-    accountsMax: 2_048,
-  });
+export function openPoisoningWorld(policy?: Policy, entriesMax = 200_000) {
+  const limits = { entriesMax, contributionsMax: 4 * entriesMax, accountsMax: 2_048 };
+  const { index, entries, access, fold, check, policy: keeper } = openFold(limits);
   if (policy !== undefined) keeper.set(policy);
   const at = { now: Date.UTC(2026, 0, 1) };
-  const words = new Uint32Array(4);
   const { contributions } = entries;
   const selection = createSelection({ index, contributions, policy: keeper.get, least: 1 });
-  const refOf = (address: number) => ({
-    family: 4 as const,
-    words: Uint32Array.of(address, 0, 0, 0),
-    length: 32,
-  });
+  const wordsOf = (address: number) => Uint32Array.of(address, 0, 0, 0);
+  const refOf = (address: number) => {
+    return { family: 4, words: wordsOf(address), length: 32 } as const;
+  };
+  const entryOf = (address: number) => index.get(refOf(address));
   const sixOf = (last: number) => Uint32Array.of(0x2a10_0001, 5, 0, last);
   const ref: ListRef = { list: 'seed', source: 'list', run: 'only' };
   void applyEvent(fold, { kind: 'list.begun', ref, holdDays: 3_650 }, at.now);
 
-  function entryOf(address: number): number {
-    words[0] = address;
-    return index.get({ family: 4, words, length: 32 });
-  }
-
-  function report(id: string, place: { family: 4 | 6; words: Uint32Array }, network: number): void {
+  function report(id: string, family: 4 | 6, words: Uint32Array, network: number): void {
     const reportedSecond = Math.floor(at.now / 1_000);
     const said = { account: id, reportedSecond, network, categories: bruteForce };
-    void applyEvent(fold, { kind: 'report.added', ...place, ...said }, at.now);
+    void applyEvent(fold, { kind: 'report.added', family, words, ...said }, at.now);
   }
 
-  async function peerRows(
-    peer: number,
-    seq: number,
-    added: readonly number[],
-    removed: readonly number[],
-  ): Promise<void> {
+  async function peerRows(peer: number, named: readonly number[], gone: readonly number[]) {
     const lastHour = Math.floor(at.now / hourMs);
     const said = { firstHour: lastHour, lastHour, categories: bruteForce };
-    const rows = {
-      added: added.map((address) => ({ ...refOf(address), ...said })),
-      removed: removed.map(refOf),
-    };
-    await applyEvent(fold, { kind: 'peer.rows', peer, seq, ...rows }, at.now);
+    const added = named.map((address) => ({ ...refOf(address), ...said }));
+    const rows = { peer, seq: 1, added, removed: gone.map(refOf) };
+    await applyEvent(fold, { kind: 'peer.rows', ...rows }, at.now);
   }
 
   return {
@@ -81,47 +57,50 @@ export function openPoisoningWorld(policy?: Policy, entriesMax = manyEntries) {
     async peer(terms: PeerTerms): Promise<void> {
       await applyEvent(fold, { kind: 'peer.set', ...terms }, at.now);
     },
-    /** A peer saw these addresses this hour. @param isFirstLoad it says nothing of who was first */
-    peerSays: (peer: number, addresses: readonly number[], isFirstLoad = false) =>
-      peerRows(peer, isFirstLoad ? 0 : 1, addresses, []),
-    peerTakesBack: (peer: number, addresses: readonly number[]) => peerRows(peer, 1, [], addresses),
+    /** A peer saw these addresses this hour. */
+    peerSays: (peer: number, addresses: readonly number[]) => peerRows(peer, addresses, []),
+    peerTakesBack: (peer: number, addresses: readonly number[]) => peerRows(peer, [], addresses),
     /** Whether this server itself would say the address to its peers. */
     publishes(address: number): boolean {
       const entry = entryOf(address);
       return entry !== 0 && selection.judge(entry, false, at.now) !== undefined;
     },
-    account(id: string, vouched: Voucher = 'none'): void {
-      const made = { kind: 'account.created', account: id, verified: true, slot: 'now' } as const;
-      applyEvent(access, made, at.now);
-      if (vouched !== 'none')
-        applyEvent(access, { kind: 'account.vouched', account: id, vouched }, at.now);
+    accounts(ids: readonly string[], vouched: Voucher = 'none'): void {
+      for (const account of ids) {
+        const made = { kind: 'account.created', account, verified: true, slot: 'now' } as const;
+        applyEvent(access, made, at.now);
+        if (vouched !== 'none')
+          applyEvent(access, { kind: 'account.vouched', account, vouched }, at.now);
+      }
     },
     /** @param network of the account, see reputation/reports/report.ts */
     report: (id: string, address: number, network: number) =>
-      report(id, { family: 4, words: Uint32Array.of(address, 0, 0, 0) }, network),
+      report(id, 4, wordsOf(address), network),
+    /** Each account reports it, from a network of its own. */
+    reportAll(ids: readonly string[], address: number): void {
+      for (const [i, id] of ids.entries()) report(id, 4, wordsOf(address), i + 1);
+    },
     withdraw(id: string, address: number): void {
-      const place = { family: 4, words: Uint32Array.of(address, 0, 0, 0) } as const;
+      const place = { family: 4, words: wordsOf(address) } as const;
       const event = { kind: 'reports.withdrawn', account: id, ...place, penalty: false } as const;
       void applyEvent(fold, event, at.now);
     },
     /** Reports an address of a /64, by its last word. */
-    report6: (id: string, last: number, network: number) =>
-      report(id, { family: 6, words: sixOf(last) }, network),
+    report6: (id: string, last: number, network: number) => report(id, 6, sixOf(last), network),
     /** The score as a check gives it, by networks too. */
-    judged: (address: number) => check.judge(4, Uint32Array.of(address, 0, 0, 0), at.now).score,
+    judged: (address: number) => check.judge(4, wordsOf(address), at.now).score,
     judged6: (last: number) => check.judge(6, sixOf(last), at.now).score,
-    /** Puts addresses on a list; those on it before stay. */
-    async list(rows: ReadonlyMap<number, number>): Promise<void> {
-      const all = [...rows];
-      const batch = {
-        count: all.length,
-        families: new Uint8Array(all.length).fill(4),
-        words: new Uint32Array(4 * all.length),
-        lengths: new Uint8Array(all.length).fill(32),
-        scores: Uint8Array.from(all, ([, score]) => score),
+    /** Puts addresses on a list with one score; those on it before stay. */
+    async list(addresses: readonly number[], score: number): Promise<void> {
+      const count = addresses.length;
+      const rows = {
+        count,
+        families: new Uint8Array(count).fill(4),
+        words: Uint32Array.from(addresses.flatMap((address) => [address, 0, 0, 0])),
+        lengths: new Uint8Array(count).fill(32),
+        scores: new Uint8Array(count).fill(score),
       };
-      for (const [i, [address]] of all.entries()) batch.words[4 * i] = address;
-      await applyEvent(fold, { kind: 'list.rows', ref, rows: batch }, at.now);
+      await applyEvent(fold, { kind: 'list.rows', ref, rows }, at.now);
     },
     score(address: number): number {
       const entry = entryOf(address);
@@ -156,22 +135,34 @@ export const open: Policy = { isPrivate: false, isAnchored: false };
 export const closed: Policy = { isPrivate: true, isAnchored: false };
 export const anchored: Policy = { isPrivate: false, isAnchored: true };
 
-/** All three report true finds, each first in its turn, before a list names them the next day. */
+export const numberedIds = (letter: string, count: number) =>
+  Array.from({ length: count }, (_, i) => `${letter}${i}`);
+
+/** All report true finds, each first in its turn, before a list names them the next day. */
 export async function findTogether(
   world: PoisoningWorld,
   ids: readonly string[],
   finds: number,
   from: number,
 ): Promise<void> {
-  const found = new Map<number, number>();
-  for (let i = 0; i < finds; i++) {
-    const address = from + i;
-    found.set(address, 75);
+  const found = Array.from({ length: finds }, (_, i) => from + i);
+  for (const [i, address] of found.entries()) {
     for (let k = 0; k < ids.length; k++) {
       const who = (i + k) % ids.length;
       world.report(ids[who]!, address, who + 1);
     }
   }
   world.at.now += dayMs;
-  await world.list(found);
+  await world.list(found, 75);
+}
+
+/** Accounts earn their standing by so many true finds a day, three weeks long. */
+export async function earn(
+  world: PoisoningWorld,
+  ids: readonly string[],
+  finds = 3,
+): Promise<void> {
+  for (let today = 0; today < 22; today++) {
+    await findTogether(world, ids, finds, 0x1000_0000 + today * finds);
+  }
 }

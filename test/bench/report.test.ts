@@ -51,7 +51,7 @@ test('a run of all begins with what never ran, and what ran longest ago', () => 
 });
 
 test('every goal has its verdict, and every miss its reason', () => {
-  const why = [{ bench: 'a', row: 'slow', why: 'Because.' }];
+  const why = { a: { slow: 'Because.' } };
   const rows = [row('slow one', false), row('fast one', true), row('plain')];
   const text = document({ a: result('2026-01-01', ...rows) }, why, ['Apart.']);
   assert.match(text, /\| slow one \| 12 ns \| ≤ 10 \| \*\*missed\*\* \|/);
