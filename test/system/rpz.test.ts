@@ -33,7 +33,8 @@ const six = [
 const env = { CLIENT_LIMITS: 'off', FEED_INTERVAL_SECONDS: '1' };
 
 const server = forFile(await startTestServer({ threads: 1, env }));
-const feedsUrl = `${server.baseUrl}/feeds`;
+// As of a server to try out: the DNS has no such name.
+const feedsUrl = `${server.baseUrl.replace('127.0.0.1', 'localhost')}/feeds`;
 const rows = ['45.10.0.7', '45.12.0.0/15', '2a10:5::/32', ...six];
 writeFileSync(`${directory.path}/list.txt`, `${rows.join('\n')}\n`);
 const seed = [`${directory.path}/list.txt`, '--format', 'plain', '--confidence', '90'];

@@ -246,14 +246,18 @@ export function recipesFor(
   };
 }
 
-/** `respip` must come before the modules that resolve. */
+/**
+ * `respip` must come before the modules that resolve. unbound asks the DNS alone where a name leads, and the DNS
+ * has no `localhost`.
+ */
 function unboundZone(feedsUrl: string, choice: RecipeChoice): string {
+  const source = feedsUrl.replace(/^(https?:\/\/)localhost(?=[:/])/, '$1127.0.0.1');
   return [
     'server:',
     '  module-config: "respip validator iterator"',
     'rpz:',
     '  name: "portcullis.rpz"',
-    `  url: "${feedsUrl}/blocklist.rpz${queryOf(choice)}"`,
+    `  url: "${source}/blocklist.rpz${queryOf(choice)}"`,
     '  zonefile: "/var/lib/unbound/portcullis.rpz"',
     '',
   ].join('\n');
