@@ -7,9 +7,12 @@
 
 import { pbkdf2Sync } from 'node:crypto';
 import gifenc from 'gifenc';
-import { frameOptions } from '../src/captcha/picture/gif.ts';
 import { createGlyphSet, loadOutlines, type Outlines } from '../src/captcha/picture/glyphs.ts';
-import { createMotionRenderer, createSceneMaker } from '../src/captcha/picture/motion-scene.ts';
+import {
+  createMotionRenderer,
+  createSceneMaker,
+  frameOptions,
+} from '../src/captcha/picture/motion-scene.ts';
 import {
   type PictureProfile,
   type ProfileName,

@@ -146,7 +146,7 @@ test('no source is imported by tests and benches alone', () => {
 
 /** Figures that may fall and never rise: whoever brings one down writes the new one here. */
 const ratchets = {
-  filesWithOneImporter: 12,
+  filesWithOneImporter: 6,
   interfacesOfOneFactory: 24,
   commentsWithoutSubject: 0,
   docstringsWithoutVerb: 214,

@@ -55,8 +55,9 @@ import {
   type Projection,
   type ProjectionHeader,
   readCheckpointSeq,
+  savedPosition,
+  watermarkRows,
 } from '../storage/journal/projection.ts';
-import { savedPosition, watermarkRows } from '../storage/journal/watermark.ts';
 import {
   asMaintenance,
   asRemoval,

@@ -19,7 +19,7 @@ import {
   type Request,
 } from '../http/request/message.ts';
 import { type PlainRoute, type Route, unknownPath } from '../http/router.ts';
-import { hostOfAuthority, isLoopback, isLoopbackAddress } from '../ip/loopback.ts';
+import { hostOfAuthority, isLoopback, isLoopbackAddress } from '../ip/special.ts';
 import type { Check } from '../reputation/check/check.ts';
 import type { SignonModule } from '../signon/module.ts';
 import type { Session } from '../signon/sessions/sessions.ts';

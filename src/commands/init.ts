@@ -15,12 +15,11 @@ import { OperatorError } from '../core/errors.ts';
 import { readMailAddress } from '../core/mail-address.ts';
 import { randomToken, systemRandom } from '../core/random.ts';
 import { fail, ok, type Result } from '../core/result.ts';
-import { isLoopback } from '../ip/loopback.ts';
+import { isLoopback } from '../ip/special.ts';
 import { createAudit } from '../operations/audit.ts';
 import { operatorName } from '../operations/client.ts';
 import { makeDataDir, readSettings, withWorkspace } from '../operations/workspace.ts';
-import { withNewPasswords } from '../signon/people/operations.ts';
-import { createOperator } from '../signon/people/operator.ts';
+import { createOperator, withNewPasswords } from '../signon/people/operations.ts';
 import { claimDataDir } from '../storage/lmdb/claim.ts';
 import { createOutput } from './shell/output.ts';
 import {

@@ -5,9 +5,9 @@
 
 import { Argument, Command, Option } from 'commander';
 import { OperatorError } from '../core/errors.ts';
-import { standardInput } from '../core/standard-input.ts';
 import type { Asking } from '../operations/client.ts';
 import type { DescribedCommand, DescribedParameter } from '../operations/operation-descriptions.ts';
+import { standardInput } from '../storage/files.ts';
 
 /** Texts, flags and lists of texts, by the names of the parameters. */
 export type TypedInput = Record<string, string | boolean | readonly string[]>;

@@ -467,7 +467,7 @@ export function program(): Command {
     )
     .option('--json', 'print the result as JSON')
     .action(async (flags: { json?: boolean }) => {
-      const { doctor } = await import('./doctor/doctor.ts');
+      const { doctor } = await import('./doctor.ts');
       const { settings } = root.opts<{ settings?: string }>();
       await doctor(createOutput(flags.json === true), settings);
     });

@@ -17,8 +17,8 @@
  */
 
 import { formatIp, type IpFamily, type IpWords, parseIp } from './address.ts';
-import { maskWords, type Prefix } from './prefix.ts';
-import { specialUse } from './special.ts';
+import { maskWords, type Prefix, widthOf } from './prefix.ts';
+import { containsSpecialUse, specialUse } from './special.ts';
 
 /** Fewer bits of an IPv4 network are no network to say something of. */
 const embeddedBitsMin = 8;
@@ -110,4 +110,29 @@ export function embeddedBits({ family, words, length }: Prefix): number {
   const isTranslated = first === 0x0064_ff9b && words[2] === 0;
   const isOfIp4 = first === 0 && (words[2] === 0 || words[2] === 0xffff_0000);
   return words[1] === 0 && (isTranslated || isOfIp4) ? length - 96 : -1;
+}
+
+// Decides which addresses and networks an integration may list at all.
+
+/** The shortest prefix of a network that is listed: nobody means a wider one. */
+const lengthMin = { 4: 8, 6: 16 } as const;
+
+/**
+ * Private and other special-use addresses are never listed. Documentation ranges are: where they are in
+ * the index, a demo or a test put them there. Behind a translator or tunnel it is the IPv4 address that counts.
+ */
+export function isListable(family: IpFamily, words: Uint32Array): boolean {
+  if (publicEmbeddedIpv4(family, words) >= 0) return true;
+  const use = specialUse(family, words);
+  return use === undefined || use.globallyReachable || use.documentation;
+}
+
+/** The same of a network: nothing in it is special, and it is none of the widest. */
+export function isListableNetwork(prefix: Prefix): boolean {
+  const { family, words, length } = prefix;
+  if (!isListable(family, words)) return false;
+  if (length === widthOf(family)) return true;
+  const bits = embeddedBits(prefix);
+  if (length < lengthMin[family] || (bits >= 0 && bits < lengthMin[4])) return false;
+  return !containsSpecialUse(prefix);
 }

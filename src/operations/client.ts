@@ -13,7 +13,7 @@ import type { OperationCall, OperationProgress } from '../contracts/operation.ts
 import { OperatorError } from '../core/errors.ts';
 import { createWindow, windowBytes } from '../core/window.ts';
 import type { InputOf, OperationName, OutputOf } from './catalog.ts';
-import type { Order } from './execute.ts';
+import type { Order, RunOutcome } from './execute.ts';
 import { operationDescriptions } from './operation-descriptions.ts';
 import {
   type ControlFrame,
@@ -29,7 +29,6 @@ import {
   piecesOf,
   protocolVersion,
 } from './protocol.ts';
-import type { RunOutcome } from './run-locally.ts';
 
 export interface Asking {
   /** Bytes that go along, such as a list. */
@@ -152,7 +151,7 @@ async function waitForNode(dataDir: string, seq: bigint): Promise<void> {
 
 async function runLocally(order: Order, asking: Asking): Promise<RunOutcome> {
   // Loaded here, because it brings most of the server with it.
-  const { runLocally: run } = await import('./run-locally.ts');
+  const { runLocally: run } = await import('./execute.ts');
   const { onBytes, onProgress } = asking;
   const stop = onInterrupt(() => ending.abort(new OperatorError('it was cancelled')));
   const call: OperationCall = {

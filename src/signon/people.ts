@@ -4,6 +4,7 @@
  */
 
 import { type AccountRecord, decodeAccount, findAccountId } from '../access/accounts/records.ts';
+import { browserHash } from '../contracts/visitor.ts';
 import type { Clock } from '../core/clock.ts';
 import { type Language, languages } from '../core/language.ts';
 import { readKnownAddress } from '../core/mail-address.ts';
@@ -23,7 +24,6 @@ import {
   varint,
 } from '../storage/record.ts';
 import type { RowCheck, SetRow, Store } from '../storage/store.ts';
-import { browserHash } from './visitor.ts';
 
 export type Credentials = Decoded<typeof decodeCredentials>;
 

@@ -1,6 +1,6 @@
 /**
  * Writes small files that are either complete or absent after a power cut, and reads those of others with a
- * bound.
+ * bound, and standard input.
  */
 
 import {
@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import { open, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { OperatorError } from '../core/errors.ts';
 import { type Random, randomToken } from '../core/random.ts';
 
 /**
@@ -97,4 +98,10 @@ export function readSmall(file: number, bytesMax: number): Buffer {
   } finally {
     closeSync(file);
   }
+}
+
+/** Node reads a directory as an input without a byte. @throws OperatorError for one */
+export function standardInput(): NodeJS.ReadStream {
+  if (fstatSync(0).isDirectory()) throw new OperatorError('standard input: is a directory');
+  return process.stdin;
 }

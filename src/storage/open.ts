@@ -11,11 +11,15 @@ import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
 import { OperatorError } from '../core/errors.ts';
 import { refuseHalfLoaded } from './backup/postgres.ts';
-import { readCheckpointSeq } from './journal/projection.ts';
-import { isOtherJournal, readWatermark, rowOfEvent } from './journal/watermark.ts';
+import {
+  isOtherJournal,
+  readCheckpointSeq,
+  readWatermark,
+  rowOfEvent,
+} from './journal/projection.ts';
 import { leaseKey, scratchKey, text } from './keys.ts';
-import { type OpenStoreOptions, openStore, type StoreOpening } from './lmdb/open.ts';
 import { hadStore, refuseHalfRestored, storePath } from './lmdb/presence.ts';
+import { type OpenStoreOptions, openStore, type StoreOpening } from './lmdb/store.ts';
 import { openAgreement, upgradeCluster } from './nodes/agreement.ts';
 import { copyCheckpointIfBehind } from './nodes/checkpoints.ts';
 import { maintenanceLease } from './nodes/lease.ts';

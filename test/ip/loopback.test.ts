@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import * as v from 'valibot';
 import { loopbackEndpoint } from '../../src/config.ts';
 import { formatIp, parseIp } from '../../src/ip/address.ts';
-import { hostOfAuthority, isLoopback, isLoopbackAddress } from '../../src/ip/loopback.ts';
+import { hostOfAuthority, isLoopback, isLoopbackAddress } from '../../src/ip/special.ts';
 
 const addresses = [
   '127.0.0.1',

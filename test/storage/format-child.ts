@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { systemClock } from '../../src/core/clock.ts';
 import { createLog } from '../../src/core/log.ts';
 import { systemRandom } from '../../src/core/random.ts';
-import { openStore } from '../../src/storage/lmdb/open.ts';
+import { openStore } from '../../src/storage/lmdb/store.ts';
 import { format2 } from './format-steps.ts';
 
 const [dataDir] = process.argv.slice(2);

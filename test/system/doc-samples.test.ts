@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { commandOf, tries } from '../../src/site/docs/try-box.tsx';
+import { commandOf, tries } from '../../src/site/docs/markdown.tsx';
 import { openSamples, runCode } from '../support/docs/doc-samples.ts';
 import { openSampleService, type SampleService } from '../support/docs/sample-service.ts';
 import { hasTool } from '../support/house/tools.ts';

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { it } from 'node:test';
-import type { Finding } from '../../src/commands/doctor/finding.ts';
-import { inspectDatabase } from '../../src/commands/doctor/machine.ts';
+import { type Finding, inspectDatabase } from '../../src/commands/doctor.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { openPostgresStore } from '../../src/storage/postgres/store.ts';
 import { memoryLog } from '../support/server/memory-log.ts';

@@ -17,7 +17,7 @@ import { checkBackup, restoreRows } from '../../src/storage/backup/restore.ts';
 import { intoFile, writeBackup } from '../../src/storage/backup/write.ts';
 import { scratchKey, text } from '../../src/storage/keys.ts';
 import { openTables } from '../../src/storage/lmdb/environment.ts';
-import { openStore } from '../../src/storage/lmdb/open.ts';
+import { openStore } from '../../src/storage/lmdb/store.ts';
 import { openView } from '../../src/storage/lmdb/view.ts';
 import { openPostgresStore } from '../../src/storage/postgres/store.ts';
 import { hasTool } from '../support/house/tools.ts';

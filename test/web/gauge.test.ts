@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bandEnds, bandStarts, scoreBand, scoreBands } from '../../src/core/score-band.ts';
+import { bandEnds, bandStarts, scoreBand, scoreBands } from '../../src/contracts/reputation.ts';
 import { policyDefaults } from '../../src/integrations/forward-auth/policy.ts';
 import { ceilings } from '../../src/reputation/votes/quorum.ts';
 import { GateDrawing, Gauge } from '../../src/web/components/chart.tsx';

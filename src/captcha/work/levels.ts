@@ -8,9 +8,9 @@
  */
 
 import type { LeastLevel } from '../../access/keys/site-keys.ts';
+import { scoreBand } from '../../contracts/reputation.ts';
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
-import { scoreBand } from '../../core/score-band.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
 import { type GeoReader, providerOf } from '../../geo/reader.ts';
 import { type UsageType, usageOf } from '../../geo/usage.ts';

@@ -10,7 +10,7 @@ import { parseEnv } from 'node:util';
 import { processEnvironment } from '../../config/environment.ts';
 import type { Config } from '../../config.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { isLoopback } from '../../ip/loopback.ts';
+import { isLoopback } from '../../ip/special.ts';
 import { readSmall } from '../../storage/files.ts';
 
 const fileBytesMax = 1_000_000;

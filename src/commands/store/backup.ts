@@ -2,6 +2,8 @@
 
 import { fstatSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
 import type { Config } from '../../config.ts';
 import { systemClock } from '../../core/clock.ts';
 import { OperatorError } from '../../core/errors.ts';
@@ -11,13 +13,20 @@ import { counted, grouped } from '../../core/text-table.ts';
 import { minuteMs } from '../../core/time.ts';
 import { runOperation } from '../../operations/client.ts';
 import { existingStore, readMasterKey } from '../../operations/workspace.ts';
-import { isSealed, type Sealing } from '../../storage/backup/age.ts';
-import { type BackupFolder, claimFolder } from '../../storage/backup/folder.ts';
-import { startBackups } from '../../storage/backup/schedule.ts';
+import {
+  checkPassphrase,
+  checkRecipients,
+  isSealed,
+  readIdentities,
+  readPassphrase,
+  readSealing,
+  type Sealing,
+} from '../../storage/backup/age.ts';
+import type { BackupSource } from '../../storage/backup/read.ts';
+import { type BackupFolder, claimFolder, startBackups } from '../../storage/backup/schedule.ts';
 import { type BackupSummary, intoFile, intoStream } from '../../storage/backup/write.ts';
 import { createRowProgress, type Progress } from '../progress.ts';
 import { createOutput } from '../shell/output.ts';
-import { type SealingFlags, sealingFor } from '../shell/sealing.ts';
 
 export interface BackupFlags extends SealingFlags {
   readonly every?: number;
@@ -119,4 +128,102 @@ function checkStandardOutput({ json, every }: BackupFlags): void {
   // Node opens /dev/null in place of a standard output that is closed.
   if (fstatSync(1).rdev === statSync('/dev/null', { throwIfNoEntry: false })?.rdev)
     throw new OperatorError('standard output is closed or /dev/null: the backup would be nowhere');
+}
+
+// Finds what seals or opens a backup for a command: in options, in settings, or typed at a terminal.
+
+interface PassphraseFlags {
+  readonly passphraseFile?: string;
+}
+
+interface SealingFlags extends PassphraseFlags {
+  readonly encrypt?: boolean;
+  readonly recipient?: readonly string[];
+}
+
+/** Options go before settings. @throws OperatorError */
+async function sealingFor(config: Config, flags: SealingFlags): Promise<Sealing> {
+  const { recipient = [], passphraseFile, encrypt = false } = flags;
+  if (recipient.length > 0) {
+    if (encrypt || passphraseFile !== undefined) {
+      throw new OperatorError('a backup has either recipients or a passphrase');
+    }
+    await checkRecipients(recipient);
+    return { recipients: recipient };
+  }
+  const { recipients } = readSealing(config);
+  const passphrase = givenPassphrase(config, flags);
+  if (passphrase !== undefined) return { passphrase };
+  if (encrypt) return { passphrase: await newPassphrase() };
+  await checkRecipients(recipients);
+  return { recipients };
+}
+
+export interface OpeningFlags extends PassphraseFlags {
+  readonly identity?: string;
+  readonly unencrypted?: boolean;
+}
+
+/** A passphrase is asked for once, though the backup is opened several times. */
+export async function sourceFor(
+  path: string,
+  config: Config,
+  flags: OpeningFlags,
+  mayAsk = true,
+): Promise<BackupSource> {
+  const given = givenPassphrase(config, flags);
+  const identities = flags.identity === undefined ? [] : await readIdentities(flags.identity);
+  const isSet = given !== undefined || identities.length > 0 || config.backupRecipients.length > 0;
+  let words: Promise<string | undefined> | undefined;
+  return {
+    path,
+    identities,
+    mustBeEncrypted: isSet && flags.unencrypted !== true,
+    passphrase() {
+      words ??= given === undefined && mayAsk ? askedPassphrase() : Promise.resolve(given);
+      return words;
+    },
+  };
+}
+
+/** Undefined when neither option nor setting names one. */
+function givenPassphrase(config: Config, flags: PassphraseFlags): string | undefined {
+  const { passphraseFile: backupPassphraseFile } = flags;
+  if (backupPassphraseFile === undefined) return readPassphrase(config);
+  return readPassphrase({ ...config, backupPassphraseFile }, true);
+}
+
+/** Asks for the passphrase of a new backup, twice. @throws OperatorError without a terminal */
+async function newPassphrase(): Promise<string> {
+  if (!process.stdin.isTTY) {
+    throw new OperatorError(
+      '--encrypt needs a passphrase: give --passphrase-file or --recipient, or set BACKUP_PASSPHRASE or BACKUP_PASSPHRASE_FILE',
+    );
+  }
+  const words = checkPassphrase(await typed('Passphrase of the backup: '), 'typed');
+  if ((await typed('Once more: ')) === words) return words;
+  throw new OperatorError('the two passphrases differ');
+}
+
+/** Asks for the passphrase of a backup that is there. Undefined without a terminal. */
+async function askedPassphrase(): Promise<string | undefined> {
+  return process.stdin.isTTY ? typed('Passphrase of the backup: ') : undefined;
+}
+
+/** Reads a line without an echo. */
+async function typed(question: string): Promise<string> {
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: silent, terminal: true });
+  const closed = new Promise<never>((_, reject) => {
+    lines.once('close', () => reject(new OperatorError('no passphrase was typed')));
+  });
+  closed.catch(() => undefined);
+  process.stderr.write(question);
+  try {
+    // Ctrl-C and Ctrl-D end the input without an answer.
+    return await Promise.race([closed, lines.question('').catch(() => closed)]);
+  } finally {
+    lines.close();
+    process.stderr.write('\n');
+  }
 }

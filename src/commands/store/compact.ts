@@ -12,7 +12,7 @@ import { counted, grouped } from '../../core/text-table.ts';
 import { existingStore, openingOf } from '../../operations/workspace.ts';
 import { ClaimedError, claimDataDir } from '../../storage/lmdb/claim.ts';
 import { compactStore } from '../../storage/lmdb/compact.ts';
-import { openStore } from '../../storage/lmdb/open.ts';
+import { openStore } from '../../storage/lmdb/store.ts';
 import { createOutput } from '../shell/output.ts';
 
 export interface CompactFlags {

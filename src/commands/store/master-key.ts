@@ -10,7 +10,7 @@ import {
   refuseShared,
 } from '../../operations/workspace.ts';
 import { claimDataDir } from '../../storage/lmdb/claim.ts';
-import { openStore } from '../../storage/lmdb/open.ts';
+import { openStore } from '../../storage/lmdb/store.ts';
 import { createOutput } from '../shell/output.ts';
 
 const losses =

@@ -27,7 +27,6 @@ import type { Clock } from '../../core/clock.ts';
 import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Random } from '../../core/random.ts';
-import { standardInput } from '../../core/standard-input.ts';
 import { counted } from '../../core/text-table.ts';
 import { createAudit } from '../../operations/audit.ts';
 import { operatorName } from '../../operations/client.ts';
@@ -53,7 +52,7 @@ import {
   restoreRefusalOf,
   restoreRows,
 } from '../../storage/backup/restore.ts';
-import { makeFileOnce, syncPath } from '../../storage/files.ts';
+import { makeFileOnce, standardInput, syncPath } from '../../storage/files.ts';
 import type { RewoundRows } from '../../storage/journal/define-event.ts';
 import { checkpointRowKey, checkpointSeqIn } from '../../storage/journal/projection.ts';
 import {
@@ -71,8 +70,8 @@ import {
 import { type LedgerTable, readLedger } from '../../storage/ledger.ts';
 import { claimDataDir, claimFile } from '../../storage/lmdb/claim.ts';
 import { openTables } from '../../storage/lmdb/environment.ts';
-import { openStore } from '../../storage/lmdb/open.ts';
 import { hadStore, restoreFolder, storePath } from '../../storage/lmdb/presence.ts';
+import { openStore } from '../../storage/lmdb/store.ts';
 import {
   encodeEventIdRow,
   readCounters,
@@ -90,7 +89,7 @@ import {
 } from '../../storage/store.ts';
 import { createRowProgress, type Progress } from '../progress.ts';
 import { createOutput, type Output } from '../shell/output.ts';
-import { type OpeningFlags, sourceFor } from '../shell/sealing.ts';
+import { type OpeningFlags, sourceFor } from './backup.ts';
 
 export interface RestoreFlags extends ErasedFlags, OpeningFlags {
   readonly to?: number;

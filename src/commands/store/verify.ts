@@ -15,7 +15,7 @@ import type { About } from '../../storage/backup/content.ts';
 import { checkBackup } from '../../storage/backup/restore.ts';
 import { createRowProgress, type Progress } from '../progress.ts';
 import { createOutput, type Output } from '../shell/output.ts';
-import { type OpeningFlags, sourceFor } from '../shell/sealing.ts';
+import { type OpeningFlags, sourceFor } from './backup.ts';
 import { type ErasedFlags, erasedSince, keyInside, sealLine } from './restore.ts';
 
 export interface VerifyFlags extends ErasedFlags, OpeningFlags {

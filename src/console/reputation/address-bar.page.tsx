@@ -1,6 +1,6 @@
 /** The operator's bar on the page of an address: what can be decided about it, each button with its effect. */
 
-import { scoreBand } from '../../core/score-band.ts';
+import { scoreBand } from '../../contracts/reputation.ts';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';

@@ -1,6 +1,6 @@
 /** The operator's manual entries: what is said of which range until when, a search, and a form for one more. */
 
-import { scoreBand } from '../../core/score-band.ts';
+import { scoreBand } from '../../contracts/reputation.ts';
 import { Link } from '../../web/components/link.tsx';
 import { Badge } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';

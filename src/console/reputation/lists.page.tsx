@@ -1,6 +1,6 @@
 /** Shows the lists that the server fetches: their state, and the actions that are possible now. */
 
-import { type ScoreBand, scoreBands } from '../../core/score-band.ts';
+import { type ScoreBand, scoreBands } from '../../contracts/reputation.ts';
 import { Card } from '../../web/components/card.tsx';
 import { Button, Field, Form, Hidden, SelectField } from '../../web/components/form.tsx';
 import { Icon } from '../../web/components/icon.tsx';

@@ -1,7 +1,7 @@
 /** The newest reports, those of an address, or of one account with its trust, each with what takes it back. */
 
 import type { Rank } from '../../access/quota/points.ts';
-import { scoreBand } from '../../core/score-band.ts';
+import { scoreBand } from '../../contracts/reputation.ts';
 import { Card } from '../../web/components/card.tsx';
 import { LinkButton } from '../../web/components/form.tsx';
 import { Link } from '../../web/components/link.tsx';

@@ -17,7 +17,9 @@ import type { PageFrame } from '../../web/layout/layout.tsx';
 import { type ConsoleInbox, withFacts } from '../inbox/inbox.route.ts';
 import {
   anonymousReportActs,
+  anonymousReportsPage,
   removalActs,
+  removalsPage,
   type WaitingAnonymousReport,
   type WaitingRemoval,
 } from '../inbox/inbox-cards.page.tsx';
@@ -70,7 +72,6 @@ import {
   peersPage,
   type ShownPeer,
 } from './peers.page.tsx';
-import { anonymousReportsPage, removalsPage } from './queues.page.tsx';
 import { type ReporterFacts, type ReportPage, reportActs, reportsPage } from './reports.page.tsx';
 
 const endpointsOf = (section: ConsoleSection) => ({

@@ -9,9 +9,9 @@
 import { networkInterfaces } from 'node:os';
 import type { Config } from '../../config.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
-import { isLoopback, isLoopbackAddress } from '../../ip/loopback.ts';
 import { parseOperatorPrefix } from '../../ip/operator-prefix.ts';
 import { contains } from '../../ip/prefix.ts';
+import { isLoopback, isLoopbackAddress } from '../../ip/special.ts';
 import type { Request } from './message.ts';
 
 /**

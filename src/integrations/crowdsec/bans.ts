@@ -19,12 +19,12 @@ import type { Random } from '../../core/random.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { createScheduler } from '../../core/scheduling.ts';
 import { dayMs } from '../../core/time.ts';
+import { isListableNetwork } from '../../ip/embedded-ipv4.ts';
 import { type Prefix, parsePrefix } from '../../ip/prefix.ts';
 import { commitOnce } from '../../storage/change.ts';
 import { createEventId } from '../../storage/journal/define-event.ts';
 import { agentBanKey, agentBanPrefix, erasureKey, readTexts } from '../../storage/keys.ts';
 import { type NewEvent, pagesUnder, type Store } from '../../storage/store.ts';
-import { isListableNetwork } from '../listable-network.ts';
 import type { BanTable } from './ban-table.ts';
 import {
   type AgentDecision,

@@ -21,13 +21,12 @@ import type { HotRequest, HotRoute, PlainRoute } from '../../http/router.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';
 import { formatIp, type IpFamily, parseIp } from '../../ip/address.ts';
-import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
+import { isListable, replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import { formatNetwork, maskWords, type Prefix, widthOf } from '../../ip/prefix.ts';
 import { endpoint, routeFacts } from '../../web/guard/endpoint.ts';
 import { jsonAnswer } from '../../web/openapi.ts';
 import { bouncerErrorBody, jsonReply, jsonType, noStore } from '../../web/shape.ts';
 import type { IntegrationOutcome } from '../counters.ts';
-import { isListable } from '../listable-network.ts';
 import type { BanReader } from './ban-table.ts';
 import {
   attributionsOf,

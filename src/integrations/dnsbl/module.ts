@@ -14,11 +14,11 @@ import type { Random } from '../../core/random.ts';
 import type { IndexRead } from '../../index/reader.ts';
 import { flagsOf, listScoreOf, metaOf, type Records, reportsOf } from '../../index/records.ts';
 import { parseIp, readIp } from '../../ip/address.ts';
+import { isListable } from '../../ip/embedded-ipv4.ts';
 import { clientOf } from '../../ip/networks.ts';
 import { parseOperatorPrefix } from '../../ip/operator-prefix.ts';
 import { contains } from '../../ip/prefix.ts';
 import { labelled } from '../counters.ts';
-import { isListable } from '../listable-network.ts';
 import type {
   IntegrationEndpoint,
   RunningIntegration,

@@ -27,7 +27,7 @@ import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute, Route } from '../../http/router.ts';
 import type { IndexRead } from '../../index/reader.ts';
 import { formatIp, type IpFamily, parseIp } from '../../ip/address.ts';
-import { replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
+import { isListable, replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import { clientOf, networksOf } from '../../ip/networks.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
@@ -37,7 +37,6 @@ import { jsonReply, policyBody } from '../../web/shape.ts';
 import type { IntegrationOutcome } from '../counters.ts';
 import { forbiddenDetail } from '../crowdsec/live.route.ts';
 import { policyDefaults } from '../forward-auth/policy.ts';
-import { isListable } from '../listable-network.ts';
 
 /** Questions in each 10 s: a fiftieth of what a key has (`decisions` of the limits per client). */
 export const shareOfClient = { max: 400, windowMs: 10_000 } as const;

@@ -34,8 +34,8 @@ import {
 import { jsonReply, noStore } from '../../web/shape.ts';
 import type { BlockedPage } from './blocked.page.ts';
 import { challengePage } from './challenge.page.tsx';
+import { challengePath, guestPath, returnPath } from './check.route.ts';
 import { hostOf, type Passes, passCookie, passLifeSeconds } from './pass.ts';
-import { challengePath, guestPath, returnPath } from './return-path.ts';
 
 export interface GateChallengeOptions {
   readonly guard: Guard;

@@ -8,15 +8,14 @@
 
 import * as v from 'valibot';
 import { isMark, type MarkSender, type NoteMark, visitorNote } from '../../access/marks.ts';
-import type { Judge, Verdict } from '../../contracts/reputation.ts';
+import { bandStarts, type Judge, type Verdict } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { about, digits, integer, option, preset, queryReader } from '../../core/schema.ts';
-import { bandStarts } from '../../core/score-band.ts';
 import { hourSeconds } from '../../core/time.ts';
 import { formatIp, type IpFamily } from '../../ip/address.ts';
-import { isLoopbackAddress } from '../../ip/loopback.ts';
-import { isListable } from '../listable-network.ts';
+import { isListable } from '../../ip/embedded-ipv4.ts';
+import { isLoopbackAddress } from '../../ip/special.ts';
 import { type Passes, passSeconds } from './pass.ts';
 
 export type GateVerdict = 'allow' | 'challenge' | 'block';

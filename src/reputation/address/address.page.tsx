@@ -3,7 +3,7 @@
  * when. Everything a reporter or a registry wrote is text here; comments are masked before.
  */
 
-import { scoreBand } from '../../core/score-band.ts';
+import { scoreBand } from '../../contracts/reputation.ts';
 import { usageOf } from '../../geo/usage.ts';
 import { Card, CodeBlock } from '../../web/components/card.tsx';
 import {

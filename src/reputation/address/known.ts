@@ -5,9 +5,8 @@
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Verdict } from '../../contracts/reputation.ts';
+import { type ScoreBand, scoreBand, type Verdict } from '../../contracts/reputation.ts';
 import type { SliceScheduler } from '../../core/scheduling.ts';
-import { type ScoreBand, scoreBand } from '../../core/score-band.ts';
 import type { IpIndex } from '../../index/ip-index.ts';
 import type { IpFamily } from '../../ip/address.ts';
 import { contains, formatNetwork, maskWords, type Prefix, parsePrefix } from '../../ip/prefix.ts';

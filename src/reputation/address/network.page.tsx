@@ -4,7 +4,7 @@
  * is wrong.
  */
 
-import { scoreBand, scoreBands } from '../../core/score-band.ts';
+import { scoreBand, scoreBands } from '../../contracts/reputation.ts';
 import type { PastedAddresses } from '../../ip/typed-address.ts';
 import { Card, CodeBlock, EmptyState, Fold, Folds, Notice } from '../../web/components/card.tsx';
 import { ShareList } from '../../web/components/chart.tsx';

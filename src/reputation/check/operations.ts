@@ -2,8 +2,8 @@
 
 import { queriesOn, type Reading } from '../../contracts/operation.ts';
 import { anyAddress, flag } from '../../contracts/operation-parameters.ts';
+import { type ScoreBand, scoreBand } from '../../contracts/reputation.ts';
 import { dateText } from '../../core/dates.ts';
-import { type ScoreBand, scoreBand } from '../../core/score-band.ts';
 import { columns, counted, grouped } from '../../core/text-table.ts';
 import { readJudgedIp } from '../../ip/embedded-ipv4.ts';
 import { type Evidence, type EvidenceReader, whyJson } from '../address/evidence.ts';

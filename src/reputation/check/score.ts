@@ -11,7 +11,7 @@
  * passes, so a reader never needs a writer to age it.
  */
 
-import { bandStarts } from '../../core/score-band.ts';
+import { bandStarts } from '../../contracts/reputation.ts';
 import { dayMs } from '../../core/time.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { ceilingOf, listedByOf, listScoreOf, metaOf, strengthOf } from '../../index/records.ts';

@@ -7,10 +7,9 @@
  * On the way it notes the addresses that have many reports.
  */
 
-import { entryFlags } from '../../contracts/reputation.ts';
+import { entryFlags, type ScoreBand, scoreBand } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { every, type Run } from '../../core/every.ts';
-import { type ScoreBand, scoreBand } from '../../core/score-band.ts';
 import type { IndexView } from '../../index/reader.ts';
 import {
   ceilingOf,

@@ -11,7 +11,7 @@
  * tables of countries and networks, in which nodes may differ.
  */
 
-import { scoreBand } from '../../core/score-band.ts';
+import { scoreBand } from '../../contracts/reputation.ts';
 import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
 import type { IndexView } from '../../index/reader.ts';
 import { COVERING_MAX } from '../../index/trie/layout.ts';

@@ -4,10 +4,10 @@
  */
 
 import * as v from 'valibot';
+import { scoreBands } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { isoSeconds } from '../../core/dates.ts';
 import { count, country, dateTime } from '../../core/schema.ts';
-import { scoreBands } from '../../core/score-band.ts';
 import type { PlainRoute } from '../../http/router.ts';
 import { endpoint } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';

@@ -17,11 +17,11 @@ import {
   textOf,
   wholeNumber,
 } from '../../contracts/operation-parameters.ts';
+import { type ScoreBand, scoreBand } from '../../contracts/reputation.ts';
 import { dateText } from '../../core/dates.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { createScheduler, createSemaphore } from '../../core/scheduling.ts';
-import { type ScoreBand, scoreBand } from '../../core/score-band.ts';
 import { listNameOf, listNameShape } from '../../core/text.ts';
 import { columnsOr, counted, grouped } from '../../core/text-table.ts';
 import { dayMs, durationMs, durationRule, minuteMs } from '../../core/time.ts';

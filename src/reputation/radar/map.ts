@@ -7,8 +7,7 @@
 
 import { crc32 } from 'node:zlib';
 import { zlibSync } from 'fflate';
-import { entryFlags } from '../../contracts/reputation.ts';
-import { bandStarts, scoreBand } from '../../core/score-band.ts';
+import { bandStarts, entryFlags, scoreBand } from '../../contracts/reputation.ts';
 import {
   ceilingOf,
   flagsOf,

@@ -1,6 +1,6 @@
 /** The radar: five numbers, all of IPv4 as a map and the way into it, reports over time and where they are about. */
 
-import { scoreBand } from '../../core/score-band.ts';
+import { scoreBand } from '../../contracts/reputation.ts';
 import { hourSeconds } from '../../core/time.ts';
 import { unknownProvider } from '../../geo/layout.ts';
 import { Card, EmptyState } from '../../web/components/card.tsx';

@@ -19,7 +19,7 @@
  */
 
 import type { Rank } from '../../access/quota/points.ts';
-import { bandStarts } from '../../core/score-band.ts';
+import { bandStarts } from '../../contracts/reputation.ts';
 import { daySeconds } from '../../core/time.ts';
 import { communityScore } from '../check/score.ts';
 import { type Contributions, contributionKinds, kindOf, unitsIn } from '../state/contributions.ts';

@@ -7,7 +7,7 @@
 import { readLogo } from '../../config/logo.ts';
 import type { Accent } from '../../core/accent.ts';
 import type { Language } from '../../core/language.ts';
-import { isLoopback } from '../../ip/loopback.ts';
+import { isLoopback } from '../../ip/special.ts';
 
 export interface Mail {
   readonly to: string;

@@ -7,7 +7,7 @@
  * an hourly pass, for a day. After a crash a mail may be sent twice, but is never lost.
  */
 
-import type { Visitor } from '../../contracts/visitor.ts';
+import { agentName, type Visitor, visitorCountryOf } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
 import { languages } from '../../core/language.ts';
 import type { Log } from '../../core/log.ts';
@@ -21,7 +21,6 @@ import { pagesUnder, type SetRow, type Store } from '../../storage/store.ts';
 import type { PageLinks } from '../people/links.ts';
 import type { Credentials, FormerEmail, Person } from '../people.ts';
 import { type ChangeEvent, changeEvents, securityEvents } from '../sessions/security-log.ts';
-import { agentName, visitorCountryOf } from '../visitor.ts';
 import type { Delivery, Mailer } from './mailer.ts';
 
 /** A mail that is not sent yet, as its row stores it. It is deleted with the account. */

@@ -14,7 +14,7 @@ import { forwardingHeaders, isFromThisMachine } from '../../http/request/client-
 import type { Header, Request } from '../../http/request/message.ts';
 import { parseQuery } from '../../http/request/query.ts';
 import type { PlainRoute } from '../../http/router.ts';
-import { hostOfAuthority, isLoopback } from '../../ip/loopback.ts';
+import { hostOfAuthority, isLoopback } from '../../ip/special.ts';
 import { openPage } from '../../web/guard/endpoint.ts';
 import type { Guard } from '../../web/guard/guard.ts';
 import { languageOf, type PageTools, pageRequestHeaders } from '../../web/page-tools.ts';

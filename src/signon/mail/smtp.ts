@@ -9,7 +9,7 @@
 import { TLSSocket } from 'node:tls';
 import type { Transporter } from 'nodemailer';
 import type SMTPConnection from 'nodemailer/lib/smtp-connection';
-import { isLoopback } from '../../ip/loopback.ts';
+import { isLoopback } from '../../ip/special.ts';
 import { type Mail, type MailSender, messageOf } from './mail-format.ts';
 import type { MailTransport } from './mailer.ts';
 

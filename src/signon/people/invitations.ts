@@ -7,6 +7,7 @@
  */
 
 import { type AccountRecord, decodeAccount } from '../../access/accounts/records.ts';
+import { operatorsClient } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Language } from '../../core/language.ts';
 import { readKnownAddress, readMailAddress } from '../../core/mail-address.ts';
@@ -19,7 +20,6 @@ import type { Store } from '../../storage/store.ts';
 import type { Mailer } from '../mail/mailer.ts';
 import { isVerified, noCredentials, type People, versionChecks } from '../people.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
-import { operatorsClient } from '../visitor.ts';
 import { invitedAccounts, type Links, newInvitationData, type PageLinks } from './links.ts';
 import { evictionOf, pendingLifeMs, pendingRows } from './pending.ts';
 import type { RowCounter } from './row-counter.ts';

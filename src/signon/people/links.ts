@@ -9,12 +9,12 @@
  * Decoys (of addresses without an account, too) share a few rows and write over one another.
  */
 
-import type { Visitor } from '../../contracts/visitor.ts';
+import { browserHash, type Visitor } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
 import { equalBytes, sha256 } from '../../core/crypto.ts';
 import { hashOfToken, newToken, type Random } from '../../core/random.ts';
 import { dayMs, hourMs, minuteMs } from '../../core/time.ts';
-import { isLoopback } from '../../ip/loopback.ts';
+import { isLoopback } from '../../ip/special.ts';
 import { createReader, type Reader } from '../../storage/codec.ts';
 import { type Key, signonLinkKey, signonLinkPrefix } from '../../storage/keys.ts';
 import { oneOf, record, text, varint } from '../../storage/record.ts';
@@ -24,7 +24,6 @@ import {
   pendingPasskeyText,
   readPendingPasskey,
 } from '../proofs/factor-rows.ts';
-import { browserHash } from '../visitor.ts';
 import { createRowCounter, type RowCounter, type RowCounterStats } from './row-counter.ts';
 
 export const linkLifeMs = {

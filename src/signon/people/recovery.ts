@@ -10,7 +10,7 @@
  */
 
 import { isAccountId } from '../../access/accounts/records.ts';
-import type { Visitor } from '../../contracts/visitor.ts';
+import { operatorsClient, type Visitor } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
 import { readKnownAddress } from '../../core/mail-address.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
@@ -25,7 +25,6 @@ import { requesterOf } from '../proofs/passwords.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
 import type { Renewal, Session } from '../sessions/sessions.ts';
 import { signedOutNews } from '../sites/site-news.ts';
-import { operatorsClient } from '../visitor.ts';
 import type { AccountChanges } from './account-changes.ts';
 import {
   type FoundLink,

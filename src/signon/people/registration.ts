@@ -19,8 +19,8 @@ import { accountRow } from '../../access/accounts/accounts.ts';
 import { accountCreated } from '../../access/accounts/events.ts';
 import type { AccountRecord } from '../../access/accounts/records.ts';
 import type { MasterKey } from '../../access/keys/master-key.ts';
-import type { Visitor } from '../../contracts/visitor.ts';
-import { type BriefTable, createBriefTable } from '../../core/brief-table.ts';
+import { agentName, browserHash, type Visitor } from '../../contracts/visitor.ts';
+import { type BriefTable, createBriefTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { equalBytes } from '../../core/crypto.ts';
 import type { Language } from '../../core/language.ts';
@@ -57,7 +57,6 @@ import { normalisePassword, type Passwords, requesterOf } from '../proofs/passwo
 import { createSealedTexts } from '../sealed-text.ts';
 import type { SecurityLog } from '../sessions/security-log.ts';
 import type { RegistrationProof, Session, Sessions } from '../sessions/sessions.ts';
-import { agentName, browserHash } from '../visitor.ts';
 import {
   type AskedLink,
   type FoundLink,

@@ -10,7 +10,7 @@
  */
 
 import { roleOf } from '../../access/accounts/records.ts';
-import type { Visitor } from '../../contracts/visitor.ts';
+import { agentName, browserHash, type Visitor, visitorCountryOf } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
 import { equalBytes, sha256 } from '../../core/crypto.ts';
 import { type Random, randomToken } from '../../core/random.ts';
@@ -20,7 +20,6 @@ import { type Key, trustedBrowserKey, trustedBrowserPrefix } from '../../storage
 import { bytes, type Decoded, record, text, time, varint } from '../../storage/record.ts';
 import type { SetRow, Store } from '../../storage/store.ts';
 import type { Credentials, Person } from '../people.ts';
-import { agentName, browserHash, visitorCountryOf } from '../visitor.ts';
 
 export const trustLifeMs = 30 * dayMs;
 export const trustedBrowsersMax = 10;

@@ -4,14 +4,13 @@
  * its verification makes them lasting. Never a token, an address or a full user agent.
  */
 
-import type { Visitor } from '../../contracts/visitor.ts';
+import { agentName, type Visitor, visitorCountryOf } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Random } from '../../core/random.ts';
 import { type Key, securityLogKey, securityLogPrefix } from '../../storage/keys.ts';
 import { type Decoded, oneOf, record, text } from '../../storage/record.ts';
 import type { RowCheck, SetRow, Store } from '../../storage/store.ts';
 import { erasureCheck } from '../people.ts';
-import { agentName, visitorCountryOf } from '../visitor.ts';
 
 /** The order is on disk: add at the end only. */
 export const securityEvents = [

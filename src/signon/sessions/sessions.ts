@@ -15,7 +15,7 @@
 
 import { roleOf } from '../../access/accounts/records.ts';
 import type { FactorDemand } from '../../config.ts';
-import type { Visitor } from '../../contracts/visitor.ts';
+import { agentName, type Visitor, visitorCountryOf } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
 import { equalBytes, sha256 } from '../../core/crypto.ts';
 import { type Random, randomToken } from '../../core/random.ts';
@@ -42,7 +42,6 @@ import {
 } from '../people.ts';
 import { isFactorOn, passkeysOf } from '../proofs/factor-rows.ts';
 import { signedOutNews } from '../sites/site-news.ts';
-import { agentName, visitorCountryOf } from '../visitor.ts';
 
 /** The proofs of identity of a sign-in. The order is on disk. */
 const sessionMethods = [

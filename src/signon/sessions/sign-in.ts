@@ -8,7 +8,7 @@
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import { createClientLimits } from '../../access/quota/client-limits.ts';
 import { type DistributedLimits, localLimits } from '../../access/quota/distributed-limits.ts';
-import type { Visitor } from '../../contracts/visitor.ts';
+import { agentName, browserHash, type Visitor, visitorCountryOf } from '../../contracts/visitor.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { Log } from '../../core/log.ts';
 import { readKnownAddress } from '../../core/mail-address.ts';
@@ -41,7 +41,6 @@ import {
 import type { SecondFactors } from '../proofs/second-factors.ts';
 import type { TrustedBrowsers, TrustRenewal } from '../proofs/trusted-browsers.ts';
 import { createSealedTexts } from '../sealed-text.ts';
-import { agentName, browserHash, visitorCountryOf } from '../visitor.ts';
 import type { SecurityEvent, SecurityLog } from './security-log.ts';
 import {
   type OpenRequest,

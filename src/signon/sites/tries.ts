@@ -8,7 +8,7 @@
  * evicted.
  */
 
-import { createBriefTable } from '../../core/brief-table.ts';
+import { createBriefTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { sha256 } from '../../core/crypto.ts';
 import { hourMs } from '../../core/time.ts';

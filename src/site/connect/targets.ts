@@ -6,7 +6,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { bandStarts } from '../../core/score-band.ts';
+import { bandStarts } from '../../contracts/reputation.ts';
 import { parseHostPort } from '../../integrations/thread.ts';
 import type { ScoreTier } from '../../reputation/blocklists/feed-definitions.ts';
 import {

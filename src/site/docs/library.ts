@@ -9,8 +9,15 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Language, languages } from '../../core/language.ts';
 import { once, prepareInTurns } from '../../core/preparation.ts';
-import { type AfterSample, type Article, type Intro, introOf, parseArticle } from './markdown.tsx';
-import { tries, tryBox } from './try-box.tsx';
+import {
+  type AfterSample,
+  type Article,
+  type Intro,
+  introOf,
+  parseArticle,
+  tries,
+  tryBox,
+} from './markdown.tsx';
 
 interface DocFile {
   readonly slug: string;

@@ -1,6 +1,6 @@
 /** The front page: what the platform is, a box to look an address up, its two halves, one line of curl. */
 
-import { scoreBand } from '../../core/score-band.ts';
+import { scoreBand } from '../../contracts/reputation.ts';
 import { CodeBlock } from '../../web/components/card.tsx';
 import { GateDrawing, ScoreScale } from '../../web/components/chart.tsx';
 import { LinkButton, LookupForm } from '../../web/components/form.tsx';

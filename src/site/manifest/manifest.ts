@@ -18,9 +18,8 @@ import {
 import { streamEndpoint, usageEndpoint } from '../../integrations/crowdsec/bouncers.route.ts';
 import { liveEndpoint } from '../../integrations/crowdsec/live.route.ts';
 import { policyEndpoint } from '../../integrations/dovecot/policy.route.ts';
-import { gateEndpoint } from '../../integrations/forward-auth/check.route.ts';
+import { challengePath, gateEndpoint } from '../../integrations/forward-auth/check.route.ts';
 import { policyDefaults } from '../../integrations/forward-auth/policy.ts';
-import { challengePath } from '../../integrations/forward-auth/return-path.ts';
 import { spoeNames } from '../../integrations/haproxy/session.ts';
 import { choicesOf, feeds, scoreTiers } from '../../reputation/blocklists/feed-definitions.ts';
 import { maliciousScore } from '../../reputation/check/score.ts';

@@ -22,7 +22,7 @@ import { createWriter } from '../codec.ts';
 import { replaceFile } from '../files.ts';
 import { erasedKey, erasedPrefix, namespaces } from '../keys.ts';
 import { pagesUnder, type SetRow, type Store } from '../store.ts';
-import { claimFolder } from './folder.ts';
+import { claimFolder } from './schedule.ts';
 import { partSuffix } from './write.ts';
 
 export function erasedRow(accountId: string, atMs: number): SetRow {

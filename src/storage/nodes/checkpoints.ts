@@ -11,14 +11,12 @@ import { randomUUID } from 'node:crypto';
 import { OperatorError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { hourMs } from '../../core/time.ts';
-import { checkpointRowKey, readCheckpointSeq } from '../journal/projection.ts';
-import { watermarkKey } from '../journal/watermark.ts';
+import { checkpointRowKey, readCheckpointSeq, watermarkKey } from '../journal/projection.ts';
 import { projectionPagePrefix, readProjectionPageKey, storedKey } from '../keys.ts';
 import { LeaseLostError } from '../maintenance.ts';
 import { byteaArray, type PostgresSession } from '../postgres/connection.ts';
-import { leaseClause, leaseValues } from '../postgres/maintenance.ts';
 import { nowMs } from '../postgres/schema.ts';
-import type { PostgresStore } from '../postgres/store.ts';
+import { leaseClause, leaseValues, type PostgresStore } from '../postgres/store.ts';
 import {
   type Commit,
   pagesUnder,

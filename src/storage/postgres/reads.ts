@@ -1,7 +1,7 @@
 /** Reads of the PostgreSQL store. What is asked for in one turn of the event loop is one query. */
 
 import type { Clock } from '../../core/clock.ts';
-import { type EventRow, isOtherJournal, rowOfEvent } from '../journal/watermark.ts';
+import { type EventRow, isOtherJournal, rowOfEvent } from '../journal/projection.ts';
 import { journalRowKey, type Key, prefixEnd, storedKey } from '../keys.ts';
 import { DamagedRowError, missingEvent, readEvent } from '../rows.ts';
 import {

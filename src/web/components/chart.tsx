@@ -10,7 +10,7 @@ import {
   type ScoreBand,
   scoreBand,
   scoreBands,
-} from '../../core/score-band.ts';
+} from '../../contracts/reputation.ts';
 import { classes, type Html } from '../html.ts';
 import type { Translations } from '../language.ts';
 import { Table } from './table.tsx';

@@ -1,6 +1,6 @@
 /** Data tables with a caption for screen readers and a frame that scrolls sideways by itself. */
 
-import type { ScoreBand } from '../../core/score-band.ts';
+import type { ScoreBand } from '../../contracts/reputation.ts';
 import { classes, type Html } from '../html.ts';
 import { Icon, type IconName } from './icon.tsx';
 

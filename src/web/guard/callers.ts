@@ -5,8 +5,8 @@
 
 import type { ClientLimits } from '../../access/quota/client-limits.ts';
 import type { ClientLimitName } from '../../config/limits.ts';
+import { scoreBand } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
-import { scoreBand } from '../../core/score-band.ts';
 import type { Request } from '../../http/request/message.ts';
 import { type IpFamily, parseIp } from '../../ip/address.ts';
 import { clientOf, type Networks, networksOf } from '../../ip/networks.ts';

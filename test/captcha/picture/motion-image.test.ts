@@ -4,14 +4,16 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import gifenc from 'gifenc';
-import { createBitLzw, frameOptions, lzwBytesMax } from '../../../src/captcha/picture/gif.ts';
 import { createGlyphSet } from '../../../src/captcha/picture/glyphs.ts';
 import { createKeystream } from '../../../src/captcha/picture/keystream.ts';
 import {
+  createBitLzw,
   createMotionRenderer,
   drawLetters,
   drawWord,
+  frameOptions,
   letterCentre,
+  lzwBytesMax,
   poseAt,
   stamp,
 } from '../../../src/captcha/picture/motion-scene.ts';

@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { it } from 'node:test';
-import { inspectGeo } from '../../../src/commands/doctor/machine.ts';
+import { inspectGeo } from '../../../src/commands/doctor.ts';
 import type { Config } from '../../../src/config.ts';
 import { scratchKey } from '../../../src/storage/keys.ts';
 import { open } from '../../storage/lmdb-opener.ts';

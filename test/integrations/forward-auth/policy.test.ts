@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { parseQuery } from '../../../src/http/request/query.ts';
+import { challengeHref, returnPath } from '../../../src/integrations/forward-auth/check.route.ts';
 import { readPolicy, verdictOf } from '../../../src/integrations/forward-auth/policy.ts';
-import { challengeHref, returnPath } from '../../../src/integrations/forward-auth/return-path.ts';
 
 function policyOf(query: string) {
   const params = parseQuery(query);

@@ -17,7 +17,7 @@ import { parseIp } from '../../../src/ip/address.ts';
 import { reportPersonalData } from '../../../src/reputation/reports/store/account-reports.ts';
 import { createReportStore } from '../../../src/reputation/reports/store/report-store.ts';
 import { createDeletion } from '../../../src/signon/people/deletion.ts';
-import { createOperator } from '../../../src/signon/people/operator.ts';
+import { createOperator } from '../../../src/signon/people/operations.ts';
 import { signonPersonalData } from '../../../src/signon/people/personal-data.ts';
 import { createAvatars } from '../../../src/signon/people/profile/avatars.ts';
 import { createProfiles } from '../../../src/signon/people/profile/profile-store.ts';

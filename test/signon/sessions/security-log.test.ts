@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { agentName, browserHash, visitorCountryOf } from '../../../src/contracts/visitor.ts';
 import { pendingLifeMs } from '../../../src/signon/people/pending.ts';
 import {
   changesLogMax,
   securityLogMax,
   unauthenticatedLogMax,
 } from '../../../src/signon/sessions/security-log.ts';
-import { agentName, browserHash, visitorCountryOf } from '../../../src/signon/visitor.ts';
 import { value } from '../../support/house/result.ts';
 import { within } from '../../support/server/server.ts';
 import { openBench, password, visitor } from '../account-fixture.ts';

@@ -9,8 +9,8 @@ import {
   folderMarker,
   isVanished,
   knownFolders,
-} from '../../../src/storage/backup/folder.ts';
-import { startBackups } from '../../../src/storage/backup/schedule.ts';
+  startBackups,
+} from '../../../src/storage/backup/schedule.ts';
 import { manualClock, seededRandom } from '../../support/seeded.ts';
 import { memoryLog } from '../../support/server/memory-log.ts';
 import { makeTempDir } from '../../support/server/temp-dir.ts';

@@ -13,7 +13,7 @@ import { createLog } from '../../../src/core/log.ts';
 import { systemRandom } from '../../../src/core/random.ts';
 import { erasedFile, readErasedFile } from '../../../src/storage/backup/erased.ts';
 import { checkBackup } from '../../../src/storage/backup/restore.ts';
-import { openStore } from '../../../src/storage/lmdb/open.ts';
+import { openStore } from '../../../src/storage/lmdb/store.ts';
 import { allEntries, replay } from '../../storage/pairs.ts';
 
 const folder = process.argv[2]!;

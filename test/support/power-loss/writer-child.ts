@@ -29,7 +29,7 @@ const { erasedFile } = await import('../../../src/storage/backup/erased.ts');
 const { refreshErasedFile } = await import('../../../src/storage/backup/erased.ts');
 const { scratchKey, u16 } = await import('../../../src/storage/keys.ts');
 const { openTables } = await import('../../../src/storage/lmdb/environment.ts');
-const { openStore } = await import('../../../src/storage/lmdb/open.ts');
+const { openStore } = await import('../../../src/storage/lmdb/store.ts');
 
 const random = seededRandom(Number(seed));
 const below = (n: number) => Math.floor(random.next() * n);

@@ -4,7 +4,7 @@
  * memory of a node, in slices.
  */
 
-import { entryFlags } from '../../../contracts/reputation.ts';
+import { bandStarts, entryFlags } from '../../../contracts/reputation.ts';
 import type { Clock } from '../../../core/clock.ts';
 import {
   backgroundScheduler,
@@ -12,7 +12,6 @@ import {
   createSemaphore,
   type Scheduler,
 } from '../../../core/scheduling.ts';
-import { bandStarts } from '../../../core/score-band.ts';
 import { dayMs, hourMs, hourSeconds } from '../../../core/time.ts';
 import type { IpIndex } from '../../../index/ip-index.ts';
 import {

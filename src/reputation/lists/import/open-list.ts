@@ -9,8 +9,8 @@ import { access, stat } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
 import { crc32, createGunzip, createInflateRaw } from 'node:zlib';
 import { OperatorError } from '../../../core/errors.ts';
-import { standardInput } from '../../../core/standard-input.ts';
 import { hourMs } from '../../../core/time.ts';
+import { standardInput } from '../../../storage/files.ts';
 import {
   type Destinations,
   type Download,

@@ -27,7 +27,7 @@ import {
   parseQuery,
   type QueryRules,
 } from '../../../http/request/query.ts';
-import { hostOfAuthority, isLoopback } from '../../../ip/loopback.ts';
+import { hostOfAuthority, isLoopback } from '../../../ip/special.ts';
 
 // Parameters of an API call, wherever a client put them: query, urlencoded form, multipart form
 // or JSON. A name that comes from two places, or twice from one, is refused.

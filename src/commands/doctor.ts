@@ -1,34 +1,144 @@
-/**
- * The machine and the data directory: files, disk, clock, store, backups, the age of the geo files. Changes
- * nothing.
- */
+/** `portcullis doctor`: what is wrong with settings, machine and surroundings, each with its mend. */
 
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
 import { dirname, join } from 'node:path';
+import { connect, type PeerCertificate } from 'node:tls';
 import type pg from 'pg';
-import { type Config, capacities, usableMemory } from '../../config.ts';
-import type { Clock } from '../../core/clock.ts';
-import { dateText } from '../../core/dates.ts';
-import type { Random } from '../../core/random.ts';
-import { counted, grouped } from '../../core/text-table.ts';
-import { dayMs } from '../../core/time.ts';
-import { openMmdb } from '../../geo/mmdb.ts';
-import { dateOf, defaultSource, geoFreshMs } from '../../geo/sources.ts';
-import { openFilesWarning } from '../../http/limits/limits.ts';
-import { runOperation } from '../../operations/client.ts';
-import { readMasterKey } from '../../operations/workspace.ts';
-import { isVanished } from '../../storage/backup/folder.ts';
-import { newestIn } from '../../storage/backup/schedule.ts';
-import { journalRowKey, listPrefix } from '../../storage/keys.ts';
-import { ClaimedError } from '../../storage/lmdb/claim.ts';
-import { openTables } from '../../storage/lmdb/environment.ts';
-import { reserveBytes } from '../../storage/lmdb/file.ts';
-import { hadStore, refuseLostStore, storePath } from '../../storage/lmdb/presence.ts';
-import type { Tables } from '../../storage/lmdb/tables.ts';
-import { openView } from '../../storage/lmdb/view.ts';
-import { hostsText, hostUrls } from '../../storage/postgres/connection.ts';
-import { decodeEvent } from '../../storage/rows.ts';
-import { advice, type Finding, fault, fine, skewMsMax } from './finding.ts';
+import { processEnvironment } from '../config/environment.ts';
+import { readLogo } from '../config/logo.ts';
+import { type Config, capacities, misspeltSettings, usableMemory } from '../config.ts';
+import { type Clock, systemClock } from '../core/clock.ts';
+import { dateText } from '../core/dates.ts';
+import { OperatorError } from '../core/errors.ts';
+import { type Random, systemRandom } from '../core/random.ts';
+import { counted, grouped } from '../core/text-table.ts';
+import { dayMs } from '../core/time.ts';
+import { openMmdb } from '../geo/mmdb.ts';
+import { dateOf, defaultSource, geoFreshMs } from '../geo/sources.ts';
+import { openFilesWarning } from '../http/limits/limits.ts';
+import { loadNative } from '../http/native.ts';
+import { isLoopback } from '../ip/special.ts';
+import { runOperation } from '../operations/client.ts';
+import { readMasterKey, readSettings } from '../operations/workspace.ts';
+import { checkSmtp, isOnThisMachine, tlsText } from '../signon/mail/smtp.ts';
+import { isVanished, newestIn } from '../storage/backup/schedule.ts';
+import { journalRowKey, listPrefix } from '../storage/keys.ts';
+import { ClaimedError } from '../storage/lmdb/claim.ts';
+import { openTables } from '../storage/lmdb/environment.ts';
+import { reserveBytes } from '../storage/lmdb/file.ts';
+import { hadStore, refuseLostStore, storePath } from '../storage/lmdb/presence.ts';
+import type { Tables } from '../storage/lmdb/tables.ts';
+import { openView } from '../storage/lmdb/view.ts';
+import { hostsText, hostUrls } from '../storage/postgres/connection.ts';
+import { decodeEvent } from '../storage/rows.ts';
+import type { Output } from './shell/output.ts';
+import { exposureFaults } from './shell/settings.ts';
+
+/**
+ * @param settingsFile what `--settings` names
+ * @throws OperatorError when something must be mended
+ */
+export async function doctor(output: Output, settingsFile?: string): Promise<void> {
+  const findings = await examine(settingsFile);
+  for (const { about, state, found, mend } of findings) {
+    output.line(`${state.padEnd(6)}  ${about}: ${found}${mend === '' ? '' : `. ${upper(mend)}`}`);
+  }
+  const faults = findings.filter(({ state }) => state === 'mend').length;
+  output.result({ ok: faults === 0, findings });
+  if (faults === 0) return;
+  throw new OperatorError(`${counted(faults, 'thing')} to mend`);
+}
+
+async function examine(settingsFile: string | undefined): Promise<Finding[]> {
+  try {
+    const config = readSettings();
+    const clock = systemClock();
+    if (config.siteLogo !== undefined) readLogo(config.siteLogo);
+    return [
+      fine('settings', 'all can be read'),
+      ...misspeltSettings(Object.keys(processEnvironment())).map((found) =>
+        fault('settings', found, 'correct the name, or remove it from the environment'),
+      ),
+      inspectNative(config.webServerSha256),
+      ...(await runCheck('open files', inspectOpenFiles)),
+      ...(await runCheck('memory', inspectMemory)),
+      ...(await runCheck('permissions', () => inspectPermissions(config, settingsFile))),
+      ...(await runCheck('disk', () => inspectDisk(config))),
+      ...(await runCheck('disk', () => inspectFileSystem('DATA_DIR', config.dataDir, config))),
+      ...(await runCheck('store', () => inspectStore(config, clock, systemRandom()))),
+      ...(await runCheck('backups', () => inspectBackups(config, clock.now()))),
+      ...(await runCheck('exposure', () => inspectExposure(config))),
+      inspectHealthPort(config),
+      ...(await runCheck('address', () => inspectAnswer(config))),
+      ...(await runCheck('geo', () => inspectGeo(config, clock.now()))),
+      ...(await runCheck('tls', () => inspectTls(config, clock.now()))),
+      ...(await runCheck('mail', () => inspectMail(config))),
+    ];
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    const found = fault('settings', error.message, 'mend the setting, then run this again');
+    return [found, inspectNative()];
+  }
+}
+
+function inspectNative(trustedSha256?: string): Finding {
+  try {
+    loadNative(trustedSha256);
+    return fine('platform', `Node ${process.version} and the web server go together`);
+  } catch (error) {
+    const mend = 'use Node 20.20, 22 or 24 on a platform that README.md names';
+    return fault('platform', (error as Error).message, mend);
+  }
+}
+
+function upper(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
+// A finding is a line of `portcullis doctor`: the state of one thing, and the way to mend it.
+
+export interface Finding {
+  readonly about: string;
+  /** `advice` may stay as it is; `mend` must not. */
+  readonly state: 'ok' | 'advice' | 'mend';
+  readonly found: string;
+  /** The next step for the operator; empty when all is well. */
+  readonly mend: string;
+}
+
+export const fine = (about: string, found: string): Finding => {
+  return { about, state: 'ok', found, mend: '' };
+};
+
+export const advice = (about: string, found: string, mend: string): Finding => {
+  return { about, state: 'advice', found, mend };
+};
+
+/** A check that throws becomes a finding too, so that the list goes on. */
+async function runCheck(
+  about: string,
+  examine: () => Finding | Finding[] | Promise<Finding | Finding[]>,
+): Promise<Finding[]> {
+  try {
+    return [await examine()].flat();
+  } catch (error) {
+    return [
+      fault(about, (error as Error).message, 'let this user look at it, then run this again'),
+    ];
+  }
+}
+
+export const fault = (about: string, found: string, mend: string): Finding => {
+  return { about, state: 'mend', found, mend };
+};
+
+/** A clock that differs more from another one is a finding. */
+export const skewMsMax = 30_000;
+
+// The machine and the data directory: files, disk, clock, store, backups, the age of the geo files. Changes
+// nothing.
 
 /** `statfs` gives these types for file systems whose files are gone when the machine stops. */
 const inMemory = new Map([
@@ -39,7 +149,7 @@ const overlay = 0x794c_7630;
 const mebibyte = 1024 * 1024;
 const freeBytesMin = 256 * mebibyte;
 
-export function inspectOpenFiles(): Finding {
+function inspectOpenFiles(): Finding {
   const warning = openFilesWarning();
   if (warning === undefined) return fine('open files', 'ulimit -n is high enough');
   return fault(
@@ -52,7 +162,7 @@ export function inspectOpenFiles(): Finding {
 /** README.md puts the settings of a service there. */
 const settingsOfService = '/etc/portcullis/portcullis.env';
 
-export function inspectPermissions(config: Config, settingsFile?: string): Finding[] {
+function inspectPermissions(config: Config, settingsFile?: string): Finding[] {
   const { dataDir } = config;
   const settings = [...new Set([settingsFile ?? settingsOfService, settingsOfService])];
   const open = settings.filter((path) => existsSync(path)).flatMap(settingsOpenToOthers);
@@ -68,7 +178,7 @@ export function inspectPermissions(config: Config, settingsFile?: string): Findi
     ...(config.backupFolder === undefined ? [] : [config.backupFolder]),
     ...(config.backupPassphraseFile === undefined ? [] : [config.backupPassphraseFile]),
   ];
-  const closed = secrets.filter((path) => existsSync(path)).flatMap(openToOthers);
+  const closed = secrets.filter((path) => existsSync(path)).flatMap(reachableByOthers);
   const findings = [...open, ...closed];
   const uid = process.getuid?.();
   const owner = statSync(dataDir).uid;
@@ -83,7 +193,7 @@ export function inspectPermissions(config: Config, settingsFile?: string): Findi
   return findings.length > 0 ? findings : [fine('permissions', `${dataDir} is closed to others`)];
 }
 
-function openToOthers(path: string): Finding[] {
+function reachableByOthers(path: string): Finding[] {
   const stat = statSync(path);
   if ((stat.mode & 0o077) === 0) return [];
   const mode = stat.isDirectory() ? '700' : '600';
@@ -110,7 +220,7 @@ function isWritable(path: string): boolean {
   }
 }
 
-export function inspectMemory(): Finding {
+function inspectMemory(): Finding {
   const memory = grouped(Math.floor(usableMemory() / mebibyte));
   return fine(
     'memory',
@@ -118,7 +228,7 @@ export function inspectMemory(): Finding {
   );
 }
 
-export function inspectDisk({ dataDir }: Config): Finding {
+function inspectDisk({ dataDir }: Config): Finding {
   const folder = existingParent(dataDir);
   const { bavail, bsize } = statfsSync(folder);
   const free = bavail * bsize;
@@ -140,11 +250,7 @@ function existingParent(path: string): string {
 }
 
 /** Store and clock together: the journal's last event shows what time it was. */
-export async function inspectStore(
-  config: Config,
-  clock: Clock,
-  random: Random,
-): Promise<Finding[]> {
+async function inspectStore(config: Config, clock: Clock, random: Random): Promise<Finding[]> {
   const { dataDir, databaseUrl, databaseReplicaUrl } = config;
   if (databaseUrl !== undefined) {
     const where = fine('store', `it lies in the database (${hostsText(databaseUrl)})`);
@@ -207,7 +313,7 @@ function inspectClock(nowMs: number, lastAt: number): Finding {
   return fault('clock', found, 'set the clock, by NTP (systemd-timesyncd or chrony)');
 }
 
-export async function inspectBackups(config: Config, nowMs: number): Promise<Finding[]> {
+async function inspectBackups(config: Config, nowMs: number): Promise<Finding[]> {
   const { backupFolder: folder, backupEvery, databaseUrl } = config;
   if (databaseUrl !== undefined) {
     const mend = 'back it up by its own means, and the master key beside it';
@@ -240,7 +346,7 @@ export async function inspectBackups(config: Config, nowMs: number): Promise<Fin
 }
 
 /** @param what `DATA_DIR` or `BACKUP_FOLDER` */
-export function inspectFileSystem(what: string, path: string, config: Config): Finding[] {
+function inspectFileSystem(what: string, path: string, config: Config): Finding[] {
   const type = statfsSync(existingParent(path)).type >>> 0;
   const memory = inMemory.get(type);
   // A node has little there: its number, and what makes its next start fast.
@@ -513,4 +619,190 @@ async function inspectHost(url: string): Promise<Host> {
 async function hasAnyList(client: pg.Client): Promise<boolean | undefined> {
   const found = await client.query<{ some: boolean }>(listsText).catch(() => undefined);
   return found?.rows[0]?.some;
+}
+
+// Checks what others reach: who answers in the service's name, TLS in front, mail. No mail is sent.
+
+const healthBytesMax = 64 * 1024;
+const manifestBytesMax = 8 * 1024 * 1024;
+const certificateDaysMin = 14;
+
+function inspectExposure(config: Config): Finding {
+  const faults = exposureFaults(config);
+  const isLocal = [config.baseUrl, config.secureUrl].every((url) =>
+    isLoopback(new URL(url).hostname),
+  );
+  if (isLoopback(config.host) && isLocal) {
+    return fine('exposure', `for this machine alone: HOST is ${config.host}`);
+  }
+  if (faults.length === 0) return fine('exposure', 'links are https, mails are sent');
+  return fault('exposure', faults.join('; '), 'set https:// addresses and SMTP_URL');
+}
+
+/** The public port takes HTTP/1.1 alone. */
+function inspectHealthPort({ adminListen }: Config): Finding {
+  if (adminListen !== undefined) {
+    const { host, port } = adminListen;
+    return fine('health checks', `HTTP/1.0 is answered on port ${port} of ${host}, too`);
+  }
+  const found = 'PORT takes HTTP/1.1 alone; checks by HTTP/1.0, such as option httpchk, fail';
+  return advice('health checks', found, 'let them speak HTTP/1.1, or set ADMIN_LISTEN');
+}
+
+async function inspectTls(config: Config, nowMs: number): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const url of new Set([config.baseUrl, config.secureUrl])) {
+    if (url.startsWith('https:')) findings.push(...(await inspectTlsProxy(url, nowMs)));
+  }
+  if (findings.length === 0) {
+    const found = 'BASE_URL is not https: visitors reach the server without TLS';
+    return [advice('tls', found, 'put a proxy with TLS in front, and set BASE_URL to https')];
+  }
+  if (config.trustedProxies.length === 0) {
+    const found = 'TRUSTED_PROXIES is not set: all visitors count as one client, the proxy';
+    findings.push(fault('tls', found, 'set it to the address of the proxy, such as 127.0.0.1'));
+  }
+  return findings;
+}
+
+async function inspectTlsProxy(url: string, nowMs: number): Promise<Finding[]> {
+  try {
+    const days = Math.floor((Date.parse((await certificateOf(url)).valid_to) - nowMs) / dayMs);
+    const found = `the certificate of ${url} is valid for ${days} more days`;
+    const isShort = days < certificateDaysMin;
+    const certificate = isShort ? fault('tls', found, 'renew it') : fine('tls', found);
+    const answer = await ask(`${url}/healthz`, healthBytesMax);
+    const skewMs = Math.abs(Date.parse(answer.date ?? '') - nowMs);
+    const findings = [certificate];
+    if (answer.status !== 200) {
+      const status = `${url}/healthz answers ${answer.status}`;
+      findings.push(fault('tls', status, 'point the proxy to HOST and PORT, and start the server'));
+    }
+    if (skewMs > skewMsMax) {
+      const apart = `${url} has another time, by ${Math.round(skewMs / 1_000)} s`;
+      findings.push(fault('clock', apart, 'set both clocks, by NTP'));
+    }
+    return findings;
+  } catch (error) {
+    const found = `${url}: ${(error as Error).message}`;
+    return [fault('tls', found, 'put a TLS proxy in front, with a certificate for this name')];
+  }
+}
+
+/** Rejects on one that a browser would not take. */
+function certificateOf(url: string): Promise<PeerCertificate> {
+  const { hostname, port } = new URL(url);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return new Promise((resolve, reject) => {
+    const options = { host, port: port === '' ? 443 : Number(port), servername: host };
+    const socket = connect(options, () => {
+      resolve(socket.getPeerCertificate());
+      socket.destroy();
+    });
+    socket.setTimeout(waitMs, () => socket.destroy(new Error('no answer in 5 s')));
+    socket.once('error', reject);
+  });
+}
+
+async function inspectMail({ smtpUrl, mailFrom }: Config): Promise<Finding[]> {
+  if (smtpUrl === undefined) {
+    return [advice('mail', 'SMTP_URL is not set: mails are files in DATA_DIR/outbox', 'set it')];
+  }
+  const check = await checkSmtp(smtpUrl, waitMs);
+  // It may have a password.
+  const url = new URL(smtpUrl);
+  const server = url.host;
+  const findings: Finding[] = [];
+  if (check.refused !== undefined) {
+    const mend = 'mend SMTP_URL, or the mail server';
+    findings.push(fault('mail', `${server}: ${check.refused}`, mend));
+  } else if (check.isTrusted || isOnThisMachine(url)) {
+    findings.push(fine('mail', `${server} takes mail ${tlsText(check)}`));
+  } else {
+    const found = `${server} takes mail ${tlsText(check)}: passwords and links can be read on the way`;
+    findings.push(
+      advice('mail', found, 'take tls=optional and tls.rejectUnauthorized out of SMTP_URL'),
+    );
+  }
+  if (/@localhost$/i.test(mailFrom)) {
+    findings.push(fault('mail', `MAIL_FROM is ${mailFrom}`, 'set it to an address of your domain'));
+  }
+  return findings;
+}
+
+/** Checks that this service answers at BASE_URL: another program there gets all its visitors. */
+async function inspectAnswer({ baseUrl }: Config): Promise<Finding> {
+  const about = 'address';
+  let body: string;
+  let title: unknown;
+  try {
+    body = (await ask(`${baseUrl}/healthz`, healthBytesMax)).body;
+    title = titleOf((await ask(`${baseUrl}/openapi.json`, manifestBytesMax)).body);
+  } catch (error) {
+    const found = `nobody answers at ${baseUrl}: ${(error as Error).message}`;
+    return advice(about, found, 'start the server, and the proxy in front of it');
+  }
+  if (title === 'Portcullis') return fine(about, `the service answers at ${baseUrl}`);
+  const found = `another program answers at ${baseUrl}: it begins with '${start(body)}'`;
+  return fault(about, found, 'stop it, or set BASE_URL to where the service is');
+}
+
+function titleOf(text: string): unknown {
+  try {
+    return (JSON.parse(text) as { info?: { title?: unknown } } | null)?.info?.title;
+  } catch {
+    return undefined;
+  }
+}
+
+function start(text: string): string {
+  return text
+    .slice(0, 40)
+    .replace(/[\p{C}\s']+/gu, ' ')
+    .trim();
+}
+
+// Asks an address once, by `node:http`: the global fetch needs an address space of gigabytes.
+
+interface BriefAnswer {
+  readonly status: number;
+  /** The `Date` header, by which the clock of the other side is compared with this one. */
+  readonly date: string | undefined;
+  /** Its beginning, where it is longer than was asked for. */
+  readonly body: string;
+}
+
+/** Follows no redirect. @throws Error whose message says in words why nothing came */
+async function ask(url: string, bodyBytesMax: number): Promise<BriefAnswer> {
+  const request = new URL(url).protocol === 'https:' ? requestHttps : requestHttp;
+  const late = AbortSignal.timeout(waitMs);
+  return new Promise((resolve, reject) => {
+    function fail(error: Error): void {
+      reject(late.aborted ? new Error(`no answer in ${waitMs / 1_000} s`) : inWords(error));
+    }
+    const asked = request(url, { agent: false, signal: late }, (response) => {
+      const parts: Buffer[] = [];
+      let bytes = 0;
+      function end(): void {
+        const body = Buffer.concat(parts).subarray(0, bodyBytesMax).toString('utf8');
+        resolve({ status: response.statusCode!, date: response.headers.date, body });
+        response.destroy();
+      }
+      response.on('data', (part: Buffer) => {
+        parts.push(part);
+        bytes += part.length;
+        if (bytes > bodyBytesMax) end();
+      });
+      response.on('end', end);
+      response.on('error', fail);
+    });
+    asked.on('error', fail);
+    asked.end();
+  });
+}
+
+/** A host with several addresses fails by a list of errors, which has no words of its own. */
+function inWords(error: Error): Error {
+  const [first] = error instanceof AggregateError ? (error.errors as Error[]) : [];
+  return first ?? error;
 }
