@@ -93,7 +93,7 @@ export function openAccess(needs: {
   const tables: readonly BoundedTable[] = [
     { name: 'accounts', used: accountsInMemory.used, limit: capacities.accounts },
     { name: 'keys', used: accountsInMemory.keys, limit: capacities.keys },
-    { name: 'paced_networks', used: () => records.size, limit: records.capacity },
+    { name: 'front_end_client_limits', used: () => records.size, limit: records.capacity },
     ...(ofMain === undefined ? [] : [ofMain.table('client_limits')]),
     sightings.table,
     refusedKeys.table,

@@ -178,7 +178,7 @@ export async function openCaptcha(needs: {
   const tables: readonly BoundedTable[] = [
     { name: 'captcha_open', used: () => stats().open, limit: openMax },
     { name: 'captcha_bytes', used: () => stats().heldBytes, limit: heldBytesMax },
-    { name: 'captcha_places', used: () => stats().tokens, limit: tokensMax },
+    { name: 'captcha_tokens', used: () => stats().tokens, limit: tokensMax },
     { name: 'captcha_waiting', used: () => stats().waiting, limit: waitingMax },
     ...visitors.tables,
     levels.table,
@@ -228,7 +228,7 @@ function registerMetrics(metrics: Metrics, stats: () => Stats): void {
   gauge('work_stock', 'Keys of proof of work derived ahead.', ({ workStock }) => workStock);
   gauge('waiting', 'Images and clips being waited for.', ({ waiting }) => waiting);
   gauge('open', 'Challenges that can still be answered.', ({ open }) => open);
-  gauge('places', 'Tokens remembered, the used ones included.', ({ tokens }) => tokens);
+  gauge('tokens', 'Tokens remembered, the used ones included.', ({ tokens }) => tokens);
   gauge('held_bytes', 'Images and clips of open challenges.', ({ heldBytes }) => heldBytes);
   counter('served', 'Images and clips given to a challenge.', ({ served }) => served);
   counter('refused', 'Images and clips refused because too many waited.', (s) => s.refused);

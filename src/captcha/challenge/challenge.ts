@@ -342,7 +342,7 @@ function createChallengeTable(options: ChallengeTableOptions) {
   return {
     /** Returns what is remembered of a token, also of a used one. */
     find: tokens.get,
-    // Places are cleared by the second; a challenge ends by the millisecond.
+    // Tokens are cleared by the second; a challenge ends by the millisecond.
     isOpen: ({ open, expiresAtMs }: ChallengeToken): boolean =>
       open !== undefined && expiresAtMs > nowMs(),
     /** Remembers a token that is not yet. `client_limit_exceeded` when the network's share is full. */

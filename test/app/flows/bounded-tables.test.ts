@@ -29,7 +29,7 @@ const tables = [
   ...[
     'refused_bodies',
     'body_bytes',
-    'paced_networks',
+    'front_end_client_limits',
     'first_requests',
     'store_queue',
     'store_queue_bytes',
@@ -45,7 +45,7 @@ const tables = [
     'bulk_reports',
   ],
   ...['address_pages', 'address_pages_bytes'],
-  ...['captcha_open', 'captcha_places', 'captcha_bytes', 'captcha_waiting', 'captcha_browsers'],
+  ...['captcha_open', 'captcha_tokens', 'captcha_bytes', 'captcha_waiting', 'captcha_browsers'],
   ...['sign_in_pairs', 'sign_in_accounts', 'sign_in_second_factors', 'sign_in_networks'],
   ...['sign_in_wide_networks', 'sign_in_browsers', 'sign_in_vouched', 'sign_in_link_limits'],
   ...['password_queue_known', 'password_queue_open', 'text_limits', 'mail_limits'],
