@@ -31,7 +31,6 @@ import {
   type SessionEndpoint,
 } from '../../src/web/guard/endpoint.ts';
 import { errorShapes } from '../../src/web/shape.ts';
-import { readSources } from '../support/house/sources.ts';
 import { manualClock } from '../support/seeded.ts';
 import { guardOf } from '../support/server/guard.ts';
 import { askDesk, deskOf, formOf } from '../support/server/page-builder.ts';
@@ -57,31 +56,6 @@ it('a route that is not listed, or listed for others, stops the start', () => {
   assert.throws(() => checkTable([bare as Route, ...whole.slice(1)], log), /not listed: undefined/);
   assert.throws(() => checkTable(whole.slice(1), log), /not served: /);
 });
-
-it('a path beside a line of a list is one that the server answers', () => {
-  const source = readSources('src')
-    .filter(({ text }) => /^(export )?const \w*[eE]ndpoints: readonly Endpoint\[\] = /m.test(text))
-    .map(({ text }) => text)
-    .join('\n');
-  const said = [...source.matchAll(/, \/\/ ([A-Z]+) (\S.*)$/gm)].flatMap(([, method, paths]) =>
-    // Each as the first one is asked for, unless it says another method.
-    paths!.split(', ').map((path) => (/^[A-Z]+ /.test(path) ? path : `${method} ${path}`)),
-  );
-  const lines = endpoints.map(lineOf);
-  const covers = (pattern: string, line: string) =>
-    pattern === line || (pattern.includes('*') && matcherOf(pattern).test(line));
-  assert.ok(said.length > 20, `${said.length}`);
-  for (const each of said)
-    assert.ok(
-      lines.some((line) => covers(each, line)),
-      each,
-    );
-});
-
-function matcherOf(pattern: string): RegExp {
-  const escaped = pattern.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`^${escaped.replaceAll('*', '.+')}$`);
-}
 
 const everyone = [
   ...['anyone', 'api-key', 'bouncer', 'agent', 'operator'],
