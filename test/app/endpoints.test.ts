@@ -141,7 +141,7 @@ it('an error that an endpoint does not declare is told and logged', async () => 
   assert.throws(() => guardOf().failureReply(declared, fail('weak_password')), /does not declare/);
   assert.equal(guardOf().failureReply(declared, fail('invalid_parameter')).status, 422);
   const page = endpoints.find(({ path }) => path === '/signin') as SessionEndpoint;
-  const desk = deskOf({ take: () => 0 });
+  const desk = deskOf({ takeOrWait: () => 0 });
   const route = desk.page(page, (visit) => desk.problem(visit, fail('unknown_key')));
   await assert.rejects(
     async () => route.handle(formOf(page), { onGone: () => {} }),

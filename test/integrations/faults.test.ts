@@ -65,7 +65,7 @@ function live(more: object) {
     captchaFrom: 0,
     isExempt: () => false,
     bans: { endOf: () => 0, lengthBelow: () => -1 },
-    takeQuestion: () => false,
+    admitQuestion: () => true,
     recordRefusal: () => {},
     count: (outcome: string) => counted.push(outcome),
     log: { error: (_: object, text: string) => logged.push(text) },
@@ -80,7 +80,7 @@ it('a look-up of a bouncer that fails anywhere is null, with status 200', () => 
   const unknown = { malicious: false, decidedBy: -1, allowlisted: false, knownGood: false };
   for (const broken of [
     { quotaGuard: { authenticate: fault } },
-    { takeQuestion: fault },
+    { admitQuestion: fault },
     { clock: { now: fault } },
     { check: { judge: fault } },
     { index: indexOf({ readPrefix: fault }) },
@@ -96,7 +96,7 @@ it('a look-up of a bouncer that fails anywhere is null, with status 200', () => 
 });
 
 it('a limit and a full table of bans list nobody, and a clock that is ahead ends bans early', () => {
-  assert.deepEqual(live({ takeQuestion: () => true }).ask(), ['200 OK', 'null']);
+  assert.deepEqual(live({ admitQuestion: () => false }).ask(), ['200 OK', 'null']);
   const verdict = { malicious: false, decidedBy: -1, allowlisted: false, knownGood: false };
   const check = { judge: () => verdict };
   const bans = createBanTable(2);

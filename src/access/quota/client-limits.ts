@@ -364,7 +364,7 @@ export function createClientLimits<Name extends string>(
      * Counts one request of `client` (see `clientOf` in ip/networks.ts, or any text up to 320 characters) against a
      * limit. `nowMs` is monotonic. 0 when admitted, else whole seconds to wait: `Retry-After`.
      */
-    take(name: Name, client: string, nowMs: number): number {
+    takeOrWait(name: Name, client: string, nowMs: number): number {
       const slice = sliceOf(name, nowMs);
       return onRing(name, client, slice, (record) => {
         const waitSeconds = waitAt(record, name, slice, nowMs);
@@ -372,7 +372,7 @@ export function createClientLimits<Name extends string>(
         return waitSeconds;
       });
     },
-    /** Returns the same as `take`, but counts nothing. */
+    /** Returns the same as `takeOrWait`, but counts nothing. */
     waitFor(name: Name, client: string, nowMs: number): number {
       const slice = sliceOf(name, nowMs);
       return onRing(name, client, slice, (record) => waitAt(record, name, slice, nowMs));

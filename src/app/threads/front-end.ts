@@ -183,7 +183,7 @@ export function createFrontEnd(options: {
   const thread = options.thread ?? 0;
   const random = systemRandom();
   const passes = createPasses({ key: passKey, clock, random });
-  const takeQuestion = (keyId: string) => callers.takeFor('decisions', keyId) > 0;
+  const admitQuestion = (keyId: string) => callers.takeOrWaitFor('decisions', keyId) === 0;
   // Nothing of what they answer is a page.
   const guard = createGuard({
     quotaGuard,
@@ -198,7 +198,7 @@ export function createFrontEnd(options: {
   const recordRefusal = createRefusalRecorder(memory.refusals, clock);
   const shares = createLoginFairShare(clock, Buffer.from(random.bytes(4)).readUInt32BE(0));
   return {
-    policy: createPolicyIntegration({ quotaGuard, check, clock, takeQuestion, shares, count }),
+    policy: createPolicyIntegration({ quotaGuard, check, clock, admitQuestion, shares, count }),
     quotaGuard,
     check,
     geo,
@@ -229,7 +229,7 @@ export function createFrontEnd(options: {
           (flagsOf(metaOf(index.records, entry)) &
             (entryFlags.allowlisted | entryFlags.knownGood)) !==
           0,
-        takeQuestion,
+        admitQuestion,
         recordRefusal,
         count: counted.recorder('decisions', thread),
       }),

@@ -60,8 +60,8 @@ export function createCaptchaVisitors(options: {
 
   /** Cookies cost nothing to ask for, so what all of them get in a network is bounded too. */
   function takeBrowserShare(limit: CaptchaLimitName, request: Request, browser: string): boolean {
-    if (browsers.take(limit, browser, clock.monotonicMs()) > 0) return false;
-    return callers.take('captchaFree', request) === 0;
+    if (browsers.takeOrWait(limit, browser, clock.monotonicMs()) > 0) return false;
+    return callers.takeOrWait('captchaFree', request) === 0;
   }
 
   return {
@@ -76,7 +76,7 @@ export function createCaptchaVisitors(options: {
         };
       }
       return {
-        waitSeconds: callers.take(limit, request),
+        waitSeconds: callers.takeOrWait(limit, request),
         charge: (cost) => callers.charge(limit, request, cost),
       };
     },
@@ -87,8 +87,8 @@ export function createCaptchaVisitors(options: {
       const { client, neighbourhood } = callers.networksOf(request);
       const nowMs = clock.monotonicMs();
       if (passes.waitFor('neighbourhood', neighbourhood, nowMs) > 0) return false;
-      if (passes.take('client', client, nowMs) > 0) return false;
-      return passes.take('neighbourhood', neighbourhood, nowMs) === 0;
+      if (passes.takeOrWait('client', client, nowMs) > 0) return false;
+      return passes.takeOrWait('neighbourhood', neighbourhood, nowMs) === 0;
     },
     /** Returns `Set-Cookie` for a browser that came without; it goes with the answer. */
     browserCookie(request: Request): readonly Header[] {

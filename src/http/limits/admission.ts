@@ -527,7 +527,7 @@ export function createAnswerLimits(
     refusalOf(networks: Networks, route: Route | undefined): Problem | undefined {
       const nowMs = clock.monotonicMs();
       if (isProbe(route)) {
-        const waitSeconds = limits.take('probes', networks.client, nowMs);
+        const waitSeconds = limits.takeOrWait('probes', networks.client, nowMs);
         return waitSeconds > 0 ? tooMany(waitSeconds) : undefined;
       }
       // A good key is not held by what its neighbours ask; whether it is good is known later.

@@ -298,7 +298,7 @@ export const decideEndpoint = endpoint({
 interface AgentRouteOptions {
   readonly guard: Guard;
   readonly quotaGuard: QuotaGuard;
-  readonly callers: Pick<Callers, 'take'>;
+  readonly callers: Pick<Callers, 'takeOrWait'>;
   readonly agents: AgentCallers;
   readonly clock: Clock;
   readonly scheduler: SliceScheduler;
@@ -342,7 +342,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
       typeof password !== 'string' ||
       quotaGuard.authenticate(password, scopeBitsFor('agent')) < 0
     ) {
-      const waitSeconds = callers.take('agentLogin', request);
+      const waitSeconds = callers.takeOrWait('agentLogin', request);
       if (waitSeconds === 0) return wrongPassword;
       return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
     }
@@ -561,7 +561,7 @@ export function agentRoutes(options: AgentRouteOptions): PlainRoute[] {
       return 'ok' in admitted ? admitted : { status: 200, headers: [noStore] };
     }),
     guard.open(registerEndpoint, (request): HandlerResult => {
-      const waitSeconds = callers.take('agentLogin', request);
+      const waitSeconds = callers.takeOrWait('agentLogin', request);
       if (waitSeconds === 0) return noRegistration;
       return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
     }),

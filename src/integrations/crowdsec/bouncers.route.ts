@@ -140,7 +140,7 @@ interface BouncerRouteOptions {
   readonly guard: Guard;
   readonly quotaGuard: QuotaGuard;
   readonly clock: Pick<Clock, 'now'>;
-  readonly callers: Pick<Callers, 'takeFor' | 'clientOf'>;
+  readonly callers: Pick<Callers, 'takeOrWaitFor' | 'clientOf'>;
   /** Agents say what they read by the same call. */
   readonly agents: Pick<AgentCallers, 'admit'>;
   readonly stream: DecisionStream;
@@ -177,7 +177,7 @@ const agentCharsMax = 200;
 /** Answers a poll that brings nothing new in the turn in which it comes; the main thread answers all others. */
 export function pollRoute(options: {
   readonly quotaGuard: QuotaGuard;
-  readonly callers: Pick<Callers, 'takeFor' | 'clientOf'>;
+  readonly callers: Pick<Callers, 'takeOrWaitFor' | 'clientOf'>;
   readonly settled: Pick<SettledPolls, 'has'>;
   readonly bans: Pick<BanReader, 'position'>;
   /** Returns the version of the list that this thread holds; undefined: none yet. */
@@ -200,7 +200,7 @@ export function pollRoute(options: {
       if (!settled.has(poll, { version, bans: bans.position() })) return request.defer();
       // The main thread answers clients over the limit: it knows how long they must wait.
       const name = `${keyId} ${callers.clientOf({ clientIp })}`;
-      if (callers.takeFor('decisionsStream', name) > 0) return request.defer();
+      if (callers.takeOrWaitFor('decisionsStream', name) > 0) return request.defer();
       request.answer(nothingHead, nothingNew);
     },
   };
@@ -222,7 +222,7 @@ export function bouncerRoutes(options: BouncerRouteOptions): PlainRoute[] {
   });
 
   function limited(limit: ClientLimitName, keyId: string, { clientIp }: Request) {
-    const waitSeconds = callers.takeFor(limit, `${keyId} ${callers.clientOf({ clientIp })}`);
+    const waitSeconds = callers.takeOrWaitFor(limit, `${keyId} ${callers.clientOf({ clientIp })}`);
     if (waitSeconds === 0) return undefined;
     return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
   }

@@ -138,7 +138,7 @@ export type AgentCallers = ReturnType<typeof createAgentCallers>;
 /** Admits agents by the key behind their token, counts each call and notes the use of the key. */
 export function createAgentCallers(options: {
   readonly quotaGuard: QuotaGuard;
-  readonly callers: Pick<Callers, 'takeFor' | 'clientOf'>;
+  readonly callers: Pick<Callers, 'takeOrWaitFor' | 'clientOf'>;
   readonly tokens: AgentTokens;
   readonly uses: Pick<BouncerUses, 'note'>;
 }) {
@@ -166,7 +166,7 @@ export function createAgentCallers(options: {
   /** Counts one call. Returns the failure when there were too many. */
   function limited(keyText: string, request: Request): Failure | undefined {
     const name = `${keyIdOf(keyText)} ${callers.clientOf(request)}`;
-    const waitSeconds = callers.takeFor('agentCalls', name);
+    const waitSeconds = callers.takeOrWaitFor('agentCalls', name);
     if (waitSeconds === 0) return undefined;
     return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
   }

@@ -62,8 +62,8 @@ export interface LiveOptions {
   readonly captchaFrom: number;
   readonly clock: Clock;
   readonly log: Pick<Log, 'error'>;
-  /** Counts one look-up of a key; true: it is beyond its budget. */
-  readonly takeQuestion: (keyId: string) => boolean;
+  /** Counts one look-up of a key; false: it is beyond its budget. */
+  readonly admitQuestion: (keyId: string) => boolean;
   readonly recordRefusal: RecordRefusal;
   readonly count: (outcome: IntegrationOutcome<'decisions'>) => void;
 }
@@ -145,7 +145,7 @@ interface Bad {
 export function liveRoute(options: LiveOptions): HotRoute {
   const { quotaGuard, check, index, maliciousBy, isExempt, bans, captchaFrom, clock, log } =
     options;
-  const { takeQuestion, recordRefusal, count } = options;
+  const { admitQuestion, recordRefusal, count } = options;
   const address = new Uint32Array(4);
   const network = new Uint32Array(4);
   const covering = new Int32Array(COVERING_MAX);
@@ -291,7 +291,7 @@ export function liveRoute(options: LiveOptions): HotRoute {
       request.answer(forbiddenHead, forbiddenBody);
       return;
     }
-    if (takeQuestion(keyIdOf(keyText))) {
+    if (!admitQuestion(keyIdOf(keyText))) {
       count('over_limit');
       request.answer(limitedHead, unknown);
       return;

@@ -52,8 +52,11 @@ export function createLoginFairShare(
   const windows = new Float64Array(cells);
 
   return {
-    /** Counts one question. True: the client has had its share. @param words as `parseIp` leaves them */
-    take(keyId: string, family: IpFamily, words: Uint32Array): boolean {
+    /**
+     * Counts one question; false: the client has had its share.
+     * @param words as `parseIp` leaves them
+     */
+    admit(keyId: string, family: IpFamily, words: Uint32Array): boolean {
       const cell = hashOf(`${keyId} ${clientOf(family, words)}`, seed) % cells;
       // The first window is 1: cells that nobody used are at 0.
       const window = Math.floor(clock.monotonicMs() / shareOfClient.windowMs) + 1;
@@ -61,9 +64,9 @@ export function createLoginFairShare(
         windows[cell] = window;
         counts[cell] = 0;
       }
-      if (counts[cell]! >= shareOfClient.max) return true;
+      if (counts[cell]! >= shareOfClient.max) return false;
       counts[cell]! += 1;
-      return false;
+      return true;
     },
   };
 }
@@ -118,8 +121,8 @@ export interface PolicyIntegrationOptions {
   readonly quotaGuard: QuotaGuard;
   readonly check: { judge(...asked: Parameters<Judge>): Pick<Verdict, 'score' | 'malicious'> };
   readonly clock: Pick<Clock, 'now'>;
-  /** Counts one question for this name; true: it is beyond the budget of a key. */
-  readonly takeQuestion: (name: string) => boolean;
+  /** Counts one question for this name; false: it is beyond the budget of a key. */
+  readonly admitQuestion: (name: string) => boolean;
   /** Counts the questions of each client of a mail server: one must not use up the key's budget. */
   readonly shares: LoginFairShare;
   readonly count: (outcome: IntegrationOutcome<'dovecot'>) => void;
@@ -142,7 +145,7 @@ const noReporter = fail('forbidden', wrongScopeDetail('mail'));
 const badCommand = fail('bad_request', 'the command must be allow or report');
 
 export function createPolicyIntegration(options: PolicyIntegrationOptions) {
-  const { quotaGuard, check, clock, takeQuestion, shares, count } = options;
+  const { quotaGuard, check, clock, admitQuestion, shares, count } = options;
   const words = new Uint32Array(4);
 
   function judge(family: 0 | IpFamily): Reply {
@@ -179,9 +182,9 @@ export function createPolicyIntegration(options: PolicyIntegrationOptions) {
       const keyId = keyIdOf(keyText);
       const family = replaceByEmbedded(parseIp(attempt.value.remote, words), words);
       // A client beyond its share is still judged by name, but uses no more of the key's budget.
-      const isOverShare = family !== 0 && shares.take(keyId, family, words);
+      const isOverShare = family !== 0 && !shares.admit(keyId, family, words);
       const isQuestion = command === 'allow';
-      if (!isOverShare && takeQuestion(isQuestion ? keyId : `${keyId} told`)) {
+      if (!isOverShare && !admitQuestion(isQuestion ? keyId : `${keyId} told`)) {
         count('over_limit');
         return overLimit;
       }
@@ -243,10 +246,10 @@ const bruteForce = {
 /** The route of the main thread. Front ends have counted the question. */
 export function policyRoute(options: PolicyRouteOptions): PlainRoute {
   const { guard, quotaGuard, failures, accountOf, sendReports } = options;
-  const shares = { take: () => false };
+  const shares = { admit: () => true };
   const integration = createPolicyIntegration({
     ...options,
-    takeQuestion: () => false,
+    admitQuestion: () => true,
     shares,
     count() {},
   });

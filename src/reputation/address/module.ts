@@ -32,7 +32,7 @@ export function openAddressPages(
   function admit(
     request: Request,
     asJson: boolean,
-    waitSeconds = callers.take('ipPage', request),
+    waitSeconds = callers.takeOrWait('ipPage', request),
   ): Reply | undefined {
     if (waitSeconds === 0) return undefined;
     const retry: Header[] = [['Retry-After', String(waitSeconds)]];
@@ -44,7 +44,7 @@ export function openAddressPages(
 
   function admitToSystem(request: Request, asJson: boolean): Reply | undefined {
     const near = callers.networksOf(request).neighbourhood;
-    const wait = callers.take('ipPage', request) || callers.takeFor('systemNear', near);
+    const wait = callers.takeOrWait('ipPage', request) || callers.takeOrWaitFor('systemNear', near);
     return admit(request, asJson, wait);
   }
 

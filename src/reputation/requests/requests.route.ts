@@ -154,7 +154,7 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
     if (answer !== undefined && (await answer.judge()) !== 'right') {
       return show(context, ip, { ...again, isChallengeWrong: true });
     }
-    const waitSeconds = callers.take('tip', context.request);
+    const waitSeconds = callers.takeOrWait('tip', context.request);
     if (waitSeconds > 0) return pageBuilder.problem(context, tooManyRequests(waitSeconds));
     const { categories: mask, comment } = read.value;
     const standing = isVerifiedSender(context) ? 'signed_in' : 'anyone';
@@ -245,7 +245,7 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
     if (answer !== undefined && (await answer.judge()) !== 'right') {
       return show(context, asked, reason, 'challenge');
     }
-    const waitSeconds = callers.take('removal', context.request);
+    const waitSeconds = callers.takeOrWait('removal', context.request);
     if (waitSeconds > 0) return pageBuilder.problem(context, tooManyRequests(waitSeconds));
     if (!isListedOrReported(asked)) return show(context, asked, reason);
     const { origin, from } = askerIn(context, asked);
@@ -274,7 +274,7 @@ export type PersonRequest = AnyRequestContext<Requester>;
 export interface RequestNeeds {
   readonly pageBuilder: AnyPageBuilder<Requester>;
   readonly challenges: FormChallenges;
-  readonly callers: Pick<Callers, 'take'>;
+  readonly callers: Pick<Callers, 'takeOrWait'>;
   readonly check: Check;
   readonly clock: Clock;
   readonly geo: GeoReader;

@@ -114,7 +114,7 @@ export interface AccountAreaNeeds {
   readonly noteKeyUses: () => Promise<void>;
   readonly accountAreaReports: AccountAreaReports;
   readonly webhooks: AccountAreaWebhooks;
-  readonly callers: Pick<Callers, 'takeFor'>;
+  readonly callers: Pick<Callers, 'takeOrWaitFor'>;
   readonly usage: Usage;
   readonly quotaGuard: QuotaGuard;
   /** Returns undefined until the journal's event of the account is applied. */

@@ -85,7 +85,7 @@ export function confirmRoutes(area: AccountArea): PlainRoute[] {
    * address can't use it up.
    */
   function waitFor({ session }: AccountRequest): number {
-    return callers.takeFor('signInOwner', `session ${session.id}`);
+    return callers.takeOrWaitFor('signInOwner', `session ${session.id}`);
   }
 
   async function byPassword(context: AccountRequest, form: Params): Promise<Reply> {

@@ -148,7 +148,7 @@ export function profileRoutes(area: AccountArea, tools: PageTools): PlainRoute[]
   }
 
   async function changeEmail(context: AccountRequest, form: Params): Promise<Reply> {
-    const waitSeconds = area.callers.takeFor('ownMail', context.session.accountId);
+    const waitSeconds = area.callers.takeOrWaitFor('ownMail', context.session.accountId);
     if (waitSeconds > 0) {
       const failure = { ok: false, error: 'too_many_attempts' } as const;
       return area.pageBuilder.problem(context, { ...failure, retryAfterSeconds: waitSeconds });

@@ -245,9 +245,9 @@ export function createMailBudget(shares: Pick<DistributedLimits, 'room'>) {
   const take = (to: string, nowMs: number, kind: MailKind): number => {
     if (kind === 'change') return 0;
     // The kind's own limit comes first: what it refuses must not count against the other kind.
-    const waitSeconds = limits.take(kind, to, nowMs);
+    const waitSeconds = limits.takeOrWait(kind, to, nowMs);
     const isAsked = kind === 'verification' || kind === 'recovery';
-    return waitSeconds > 0 || !isAsked ? waitSeconds : limits.take('asked', to, nowMs);
+    return waitSeconds > 0 || !isAsked ? waitSeconds : limits.takeOrWait('asked', to, nowMs);
   };
   const table = limits.table('mail_limits');
   return Object.assign(take, { table });

@@ -281,7 +281,7 @@ export function createEmailChange(options: {
   profiles: Pick<Profiles, 'emailChanged'>;
   changes: Pick<AccountChanges, 'allows' | 'make'>;
   clock: Clock;
-  limits: Pick<ClientLimits<'emailChange'>, 'take'>;
+  limits: Pick<ClientLimits<'emailChange'>, 'takeOrWait'>;
 }) {
   const { clock, limits, changes, store, people, links, mailer, pages, securityLog, profiles } =
     options;
@@ -301,7 +301,7 @@ export function createEmailChange(options: {
       return fail('invalid_parameter', 'This is not a new mail address.', 'email');
     }
     const { id, credentials } = session.person;
-    const waitSeconds = limits.take('emailChange', id, clock.monotonicMs());
+    const waitSeconds = limits.takeOrWait('emailChange', id, clock.monotonicMs());
     if (waitSeconds > 0) {
       return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
     }

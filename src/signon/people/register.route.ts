@@ -144,7 +144,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
 
   /** Whoever has to solve the challenge again hears at once that the password won't do. */
   async function weak(context: RequestContext, email: string, password: string | undefined) {
-    if (password === undefined || callers.take('newPassword', context.request) > 0) return {};
+    if (password === undefined || callers.takeOrWait('newPassword', context.request) > 0) return {};
     const fault = await signon.registration.passwordFault(password, email);
     return fault?.error === 'weak_password'
       ? { password: failureText(context.language, fault) }
@@ -221,7 +221,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
       ...misspelt(context, email, password),
     };
     if (Object.keys(errors).length > 0) return show(context, filled, errors, kept);
-    const waitSeconds = callers.take('register', context.request);
+    const waitSeconds = callers.takeOrWait('register', context.request);
     if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
     // The challenge counts once, however many of these forms are sent at the same time.
     if (!signon.keptForms.take(solved)) {
@@ -286,7 +286,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     if (signon.registration.mailedTo(context.visitor) === undefined) {
       return pageBuilder.problem(context, fail('form_expired'));
     }
-    const waitSeconds = callers.take('register', context.request);
+    const waitSeconds = callers.takeOrWait('register', context.request);
     if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
     const held = await onwards.hold(context, onwards.ofForm(context, form.get), 'verify');
     const done = await signon.registration.registerAgain(context.visitor, onwardQuery(held));
@@ -325,7 +325,7 @@ function closedRoutes({ pageBuilder, callers }: RegisterOptions): PlainRoute[] {
   return [
     ...[at.ask, at.noPasskey, at.sent].map((declared) => pageBuilder.page(declared, closed)),
     pageBuilder.form(at.register, (context) => {
-      const waitSeconds = callers.take('captchaVerify', context.request);
+      const waitSeconds = callers.takeOrWait('captchaVerify', context.request);
       return waitSeconds > 0 ? pageBuilder.problem(context, tooMany(waitSeconds)) : closed(context);
     }),
     ...[at.registerPasskey, at.again].map((declared) => pageBuilder.form(declared, closed)),

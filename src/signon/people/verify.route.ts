@@ -65,12 +65,14 @@ export const recoverEndpoints = {
  * shares no limit with other clients behind the same address.
  */
 export function linkWait(
-  callers: Pick<RegisterOptions['callers'], 'take' | 'takeFor'>,
+  callers: Pick<RegisterOptions['callers'], 'takeOrWait' | 'takeOrWaitFor'>,
   { request }: RequestContext,
   token: string,
   works: boolean,
 ): number {
-  return works ? callers.takeFor('mailedLink', `link ${token}`) : callers.take('deadLink', request);
+  return works
+    ? callers.takeOrWaitFor('mailedLink', `link ${token}`)
+    : callers.takeOrWait('deadLink', request);
 }
 
 export function recoverRoutes(
@@ -82,8 +84,8 @@ export function recoverRoutes(
   async function waitFor({ request, visitor }: RequestContext, email: string): Promise<number> {
     const owner = await signon.signIn.ownersBrowser(email, visitor);
     return owner === undefined
-      ? callers.take('recover', request)
-      : callers.takeFor('recover', `browser ${owner}`);
+      ? callers.takeOrWait('recover', request)
+      : callers.takeOrWaitFor('recover', `browser ${owner}`);
   }
 
   return [
@@ -331,7 +333,7 @@ export function verifyRoutes(
     pageBuilder.form(verifyEndpoints.resend, async (context, form) => {
       const { session, visitor } = context;
       // The limit is the account's: other clients behind the same address can't use it up.
-      const waitSeconds = callers.takeFor('ownMail', session.accountId);
+      const waitSeconds = callers.takeOrWaitFor('ownMail', session.accountId);
       if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
       const onward = onwards.ofForm(context, form.get);
       const held = await onwards.hold(context, onward, 'verify');

@@ -120,12 +120,12 @@ export function createPhoneCodes(options: {
     const { client: network, neighbourhood = network } = visitor;
     const nowMs = clock.monotonicMs();
     const waitSeconds =
-      limits.take('account', account, nowMs) ||
-      limits.take('neighbourhood', neighbourhood, nowMs) ||
-      limits.take('network', network, nowMs) ||
-      limits.take('number', number, nowMs);
+      limits.takeOrWait('account', account, nowMs) ||
+      limits.takeOrWait('neighbourhood', neighbourhood, nowMs) ||
+      limits.takeOrWait('network', network, nowMs) ||
+      limits.takeOrWait('number', number, nowMs);
     if (waitSeconds > 0) return waitSeconds;
-    const budget = limits.take('all', '', nowMs);
+    const budget = limits.takeOrWait('all', '', nowMs);
     if (budget > 0)
       log.warn({ perDay: bounds.perDay }, 'text messages: the budget of the day is spent');
     return budget;

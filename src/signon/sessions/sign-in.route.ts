@@ -165,9 +165,9 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
 
   /** An owner's browser has a limit of its own; all other browsers share those of their networks. */
   function waitFor({ request }: RequestContext, owner: string | undefined): number {
-    if (owner !== undefined) return callers.takeFor('signInOwner', owner);
+    if (owner !== undefined) return callers.takeOrWaitFor('signInOwner', owner);
     const near = callers.networksOf(request).neighbourhood;
-    return callers.take('signIn', request) || callers.takeFor('signInNear', near);
+    return callers.takeOrWait('signIn', request) || callers.takeOrWaitFor('signInNear', near);
   }
 
   async function withPassword(context: RequestContext, form: Params): Promise<Reply> {
@@ -283,8 +283,8 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     const owner = await signon.signIn.ownersBrowserOf(ticket, context.visitor);
     const waitSeconds =
       owner === undefined
-        ? callers.take('signIn', context.request)
-        : callers.takeFor('signInOwner', owner);
+        ? callers.takeOrWait('signIn', context.request)
+        : callers.takeOrWaitFor('signInOwner', owner);
     if (waitSeconds > 0) return pageBuilder.problem(context, tooMany(waitSeconds));
     const trusts = form.get('trust') === 'on';
     const { visitor } = context;

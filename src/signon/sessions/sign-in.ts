@@ -485,7 +485,8 @@ function createSignInLinks(options: {
   function askedTooOften({ client, neighbourhood = client }: Visitor): number {
     const nowMs = clock.monotonicMs();
     return (
-      limits.take('network', client, nowMs) || limits.take('neighbourhood', neighbourhood, nowMs)
+      limits.takeOrWait('network', client, nowMs) ||
+      limits.takeOrWait('neighbourhood', neighbourhood, nowMs)
     );
   }
 
@@ -498,7 +499,7 @@ function createSignInLinks(options: {
     if (waitSeconds > 0) return tooMany(waitSeconds);
     const asked = seals.seal(name, visitor, (await onward?.()) ?? '');
     // The limit is the name's, so that it is used up alike with and without an account.
-    if (limits.take('address', name, clock.monotonicMs()) > 0) return ok(asked);
+    if (limits.takeOrWait('address', name, clock.monotonicMs()) > 0) return ok(asked);
     const owner = person && isActive(person) ? person : undefined;
     const account = owner?.id ?? '';
     const epoch = owner?.credentials.epoch ?? 0;
@@ -787,8 +788,8 @@ function createFailureNotices(options: {
     failed(person: Person, visitor: Visitor): void {
       if (!isVerified(person) || person.account.disabled) return;
       const nowMs = clock.monotonicMs();
-      if (limits.take('failures', person.id, nowMs) === 0) return;
-      if (limits.take('mails', person.id, nowMs) > 0) return;
+      if (limits.takeOrWait('failures', person.id, nowMs) === 0) return;
+      if (limits.takeOrWait('mails', person.id, nowMs) > 0) return;
       const { account, credentials } = person;
       const seen = { agent: agentName(visitor.userAgent), country: visitorCountryOf(visitor) };
       const values = { ...seen, link: pages.security };

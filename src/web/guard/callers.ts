@@ -48,11 +48,11 @@ export function createCallers(options: {
     /** Returns the names of the client and of the network around it, to count by. */
     networksOf: ({ clientIp }: Sender): Networks => networksOf(clientIp),
     /** Counts one request of whatever this text names. 0 when admitted, else whole seconds to wait. */
-    takeFor: (limit: ClientLimitName, name: string): number =>
-      limits?.take(limit, name, clock.monotonicMs()) ?? 0,
+    takeOrWaitFor: (limit: ClientLimitName, name: string): number =>
+      limits?.takeOrWait(limit, name, clock.monotonicMs()) ?? 0,
     /** Counts one request. 0 when admitted, else whole seconds to wait. */
-    take: (limit: ClientLimitName, caller: Sender): number =>
-      limits?.take(limit, nameOf(caller), clock.monotonicMs()) ?? 0,
+    takeOrWait: (limit: ClientLimitName, caller: Sender): number =>
+      limits?.takeOrWait(limit, nameOf(caller), clock.monotonicMs()) ?? 0,
     /** Counts `cost` more for a request that was admitted. */
     charge: (limit: ClientLimitName, caller: Sender, cost: number): void =>
       limits?.charge(limit, nameOf(caller), clock.monotonicMs(), cost),

@@ -53,7 +53,7 @@ export interface KeyedCall {
 
 interface GuardOptions {
   readonly quotaGuard: QuotaGuard;
-  readonly callers: Pick<Callers, 'take'>;
+  readonly callers: Pick<Callers, 'takeOrWait'>;
   readonly renderPage: RenderErrorPage;
   readonly log: FailureNotes;
   readonly inIndexRead?: IndexRead | undefined;
@@ -107,7 +107,7 @@ export function createGuard(options: GuardOptions) {
   /** Returns the failure of the first limit that is used up; undefined when none is. */
   function limited(declared: Endpoint, request: Request): Failure | undefined {
     for (const limit of declared.limits ?? []) {
-      const waitSeconds = callers.take(limit, request);
+      const waitSeconds = callers.takeOrWait(limit, request);
       if (waitSeconds > 0) {
         return { ...fail('client_limit_exceeded'), retryAfterSeconds: waitSeconds };
       }

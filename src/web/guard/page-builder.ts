@@ -178,7 +178,7 @@ interface PageBuilderOptions<S extends SessionLike> {
     request: Request,
     declared: SessionEndpoint,
   ) => Promise<AnyRequestContext<S>>;
-  readonly callers: Pick<Callers, 'take'>;
+  readonly callers: Pick<Callers, 'takeOrWait'>;
   readonly sessions: { find(token: string): Promise<S | undefined> };
   /** Asked for the pages of operators. */
   readonly strengthOf: (session: S) => Promise<ProofStrength>;
@@ -341,7 +341,7 @@ export function createPageBuilder<S extends SessionLike>(
   /** Counts the limits and returns the failure of the first that is used up; undefined when none is. */
   function limited({ request, endpoint }: AnyRequestContext): Failure | undefined {
     for (const limit of endpoint.limits ?? []) {
-      const retryAfterSeconds = callers.take(limit, request);
+      const retryAfterSeconds = callers.takeOrWait(limit, request);
       if (retryAfterSeconds > 0) return { ...fail('too_many_attempts'), retryAfterSeconds };
     }
     return undefined;

@@ -45,7 +45,7 @@ export const limitCounter: CounterKind = (limit, clock) => {
   const limits = createClientLimits({ page: { max: limit, windowMs } }, records);
   return {
     party: limitParty('limits', records, clock),
-    take: (nowMs) => limits.take('page', 'somebody', nowMs) === 0,
+    take: (nowMs) => limits.takeOrWait('page', 'somebody', nowMs) === 0,
   };
 };
 

@@ -43,7 +43,7 @@ for (const [kind, room] of Object.entries(rooms))
             const own = admitted.filter((r) => r.client === client);
             const slice = Math.floor(nowMs / 5_000);
             const used = own.filter((r) => Math.floor(r.atMs / 5_000) >= slice - 12).length;
-            const retryAfter = limits.take('page', client, nowMs);
+            const retryAfter = limits.takeOrWait('page', client, nowMs);
             assert.equal(retryAfter === 0, used < max);
             if (retryAfter === 0) admitted.push({ client, atMs: nowMs });
             else {
@@ -81,7 +81,7 @@ for (const [kind, room] of Object.entries(rooms))
           for (const { cost, waitMs } of steps) {
             nowMs += waitMs;
             const used = usedAt(nowMs);
-            const retryAfter = limits.take('page', 'a', nowMs);
+            const retryAfter = limits.takeOrWait('page', 'a', nowMs);
             assert.equal(retryAfter === 0, used < max);
             if (retryAfter > 0) {
               assert.ok(usedAt(nowMs + retryAfter * 1_000) < max, 'waiting that long is enough');
@@ -100,23 +100,23 @@ for (const [kind, room] of Object.entries(rooms))
 
 test('limits and clients do not share', () => {
   const limits = createClientLimits({ a: { max: 1, windowMs }, b: { max: 2, windowMs } });
-  assert.equal(limits.take('a', 'x', 0), 0);
-  assert.equal(limits.take('b', 'x', 0), 0);
-  assert.equal(limits.take('a', 'y', 0), 0);
-  assert.equal(limits.take('a', 'x', 0), 65);
-  assert.equal(limits.take('b', 'x', 0), 0);
-  assert.equal(limits.take('b', 'x', 64_500), 1);
+  assert.equal(limits.takeOrWait('a', 'x', 0), 0);
+  assert.equal(limits.takeOrWait('b', 'x', 0), 0);
+  assert.equal(limits.takeOrWait('a', 'y', 0), 0);
+  assert.equal(limits.takeOrWait('a', 'x', 0), 65);
+  assert.equal(limits.takeOrWait('b', 'x', 0), 0);
+  assert.equal(limits.takeOrWait('b', 'x', 64_500), 1);
 });
 
 test('at the bound the client quiet for longest is forgotten', () => {
   const limits = createClientLimits({ page: { max: 1, windowMs } }, 3);
-  for (const client of ['a', 'b', 'c']) assert.equal(limits.take('page', client, 0), 0);
-  assert.notEqual(limits.take('page', 'a', 0), 0);
-  assert.equal(limits.take('page', 'd', 0), 0);
+  for (const client of ['a', 'b', 'c']) assert.equal(limits.takeOrWait('page', client, 0), 0);
+  assert.notEqual(limits.takeOrWait('page', 'a', 0), 0);
+  assert.equal(limits.takeOrWait('page', 'd', 0), 0);
   assert.equal(limits.size, 3);
-  assert.notEqual(limits.take('page', 'a', 0), 0);
-  assert.notEqual(limits.take('page', 'c', 0), 0);
-  assert.equal(limits.take('page', 'b', 0), 0);
+  assert.notEqual(limits.takeOrWait('page', 'a', 0), 0);
+  assert.notEqual(limits.takeOrWait('page', 'c', 0), 0);
+  assert.equal(limits.takeOrWait('page', 'b', 0), 0);
 });
 
 test('IPv6 clients are told apart by their /64, IPv4 clients by their address', () => {
@@ -150,7 +150,7 @@ test('shared records are counted by all who open them, however they are used', a
     const limits = createClientLimits({ page: { max: 1000, windowMs: 60000 } }, openLimitRecords(shared));
     let admitted = 0;
     for (let i = 0; i < clients * 800; i++) {
-      if (limits.take('page', 'client ' + (i % clients), 1000) === 0) admitted++;
+      if (limits.takeOrWait('page', 'client ' + (i % clients), 1000) === 0) admitted++;
     }
     parentPort.postMessage(admitted);`;
   const admitted = await Promise.all(
@@ -174,18 +174,19 @@ test('shared records are counted by all who open them, however they are used', a
 
 test('where a group is full, the client that was not seen for longest is forgotten', () => {
   const limits = createClientLimits({ page: { max: 1, windowMs } }, openLimitRecords(memory(8)));
-  for (let client = 0; client < 8; client++) assert.equal(limits.take('page', `${client}`, 0), 0);
-  assert.notEqual(limits.take('page', '0', 0), 0);
-  assert.equal(limits.take('page', 'one more', 0), 0);
+  for (let client = 0; client < 8; client++)
+    assert.equal(limits.takeOrWait('page', `${client}`, 0), 0);
+  assert.notEqual(limits.takeOrWait('page', '0', 0), 0);
+  assert.equal(limits.takeOrWait('page', 'one more', 0), 0);
   assert.equal(limits.size, 8);
-  assert.notEqual(limits.take('page', '0', 0), 0);
-  assert.equal(limits.take('page', '1', 0), 0);
+  assert.notEqual(limits.takeOrWait('page', '0', 0), 0);
+  assert.equal(limits.takeOrWait('page', '1', 0), 0);
 });
 
 test('a thread that ended in the middle locks nobody out', () => {
   const shared = memory(8);
   const records = openLimitRecords(shared);
   const limits = createClientLimits({ page: { max: 1, windowMs } }, records);
-  records.with('page a', 0, () => limits.take('page', 'a', 0));
-  assert.notEqual(limits.take('page', 'a', 0), 0);
+  records.with('page a', 0, () => limits.takeOrWait('page', 'a', 0));
+  assert.notEqual(limits.takeOrWait('page', 'a', 0), 0);
 });

@@ -116,7 +116,7 @@ it('a look-up tells every word on an address and the networks around it that its
         maliciousBy: wordsOf,
         captchaFrom: 0,
         isExempt: () => false,
-        takeQuestion: () => false,
+        admitQuestion: () => true,
         bans: { endOf: () => 0, lengthBelow: () => -1 },
         recordRefusal: () => {},
         count: () => {},

@@ -107,7 +107,7 @@ it('a front end answers a poll that brings nothing new, until anything that it d
   const world = { version: 2 ** 41 + 3, bans: 5, slot: 7, waitSeconds: 0 };
   const route = pollRoute({
     quotaGuard: { authenticate: (text: string) => (text === keyText ? world.slot : -1) } as never,
-    callers: { takeFor: () => world.waitSeconds, clientOf: ({ clientIp }) => clientIp },
+    callers: { takeOrWaitFor: () => world.waitSeconds, clientOf: ({ clientIp }) => clientIp },
     settled: openSettledPolls(memory, clock),
     bans: { position: () => world.bans },
     version: () => world.version,

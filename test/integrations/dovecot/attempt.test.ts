@@ -48,8 +48,8 @@ function strictDoor() {
     quotaGuard: { authenticate: () => 0 },
     check: { judge: () => verdict },
     clock: manualClock(1_800_000_000_000),
-    takeQuestion: () => false,
-    shares: { take: () => false },
+    admitQuestion: () => true,
+    shares: { admit: () => true },
     count() {},
   };
   const integration = createPolicyIntegration(options as unknown as PolicyIntegrationOptions);

@@ -25,9 +25,9 @@ function openDoor(budget: number) {
     quotaGuard: { authenticate: () => 0 },
     check: { judge: () => verdict },
     clock,
-    takeQuestion(name: string) {
+    admitQuestion(name: string) {
       asked.set(name, (asked.get(name) ?? 0) + 1);
-      return asked.get(name)! > budget;
+      return asked.get(name)! <= budget;
     },
     shares: createLoginFairShare(clock, 7),
     count: (outcome: string) => outcomes.push(outcome),

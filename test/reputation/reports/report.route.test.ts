@@ -86,7 +86,7 @@ function world() {
     ...facts,
     guard: createGuard({
       quotaGuard,
-      callers: { take: () => 0 },
+      callers: { takeOrWait: () => 0 },
       renderPage: () => ({ html: '', headers: [] }),
       log: {
         error: (fault) => assert.fail(JSON.stringify(fault)),

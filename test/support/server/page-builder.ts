@@ -20,7 +20,7 @@ const ok: Reply = { status: 200, headers: [] };
 
 /** An error that its endpoint does not declare fails the test. */
 export function deskOf(
-  callers: Pick<Callers, 'take'>,
+  callers: Pick<Callers, 'takeOrWait'>,
   /** Null: nobody is signed in. */
   session: Partial<SessionLike> | null = {},
   strength: ProofStrength = 'strong',

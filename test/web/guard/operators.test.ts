@@ -14,7 +14,7 @@ async function ask(
   session: Partial<SessionLike> | null,
   strength: ProofStrength = 'strong',
 ) {
-  const desk = deskOf({ take: () => 0 }, session, strength);
+  const desk = deskOf({ takeOrWait: () => 0 }, session, strength);
   const reply = await askDesk(desk, declared).handle(formOf(declared), { onGone: () => {} });
   const location = reply.headers.find(([name]) => name === 'Location')?.[1];
   return { status: reply.status, location, body: String(reply.body ?? '') };
