@@ -116,8 +116,13 @@ export function openBlocklists(
     routes: [
       blacklistRoute({ guard, geo, blacklist, queue }),
       ...feedsPageRoutes({ guard, publisher, tools, clock, feedsUrl, licence }),
-      ...feedRoutes({ guard, noteMark: frontEnd.noteMark, publisher }),
-      namedFeedRoute({ guard, noteMark: frontEnd.noteMark, builds: named, find: namedFeeds.find }),
+      ...feedRoutes({ guard: frontEnd.guard, noteMark: frontEnd.noteMark, publisher }),
+      namedFeedRoute({
+        guard: frontEnd.guard,
+        noteMark: frontEnd.noteMark,
+        builds: named,
+        find: namedFeeds.find,
+      }),
       ...taxiiRoutes({
         guard: frontEnd.guard,
         clock,
