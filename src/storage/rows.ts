@@ -26,10 +26,13 @@ export function missingEvent(seq: bigint): DamagedRowError {
   return new DamagedRowError('journal', journalRowKey(Number(seq)), 'missing');
 }
 
-/** LMDB met a page that can't be what it should be, or a row's checksum is another one. */
+/**
+ * LMDB met a page that can't be what it should be, or a row's checksum is another one. What is read in the same
+ * transaction behind such a page it refuses as a bad transaction.
+ */
 export function isDamage(error: unknown): error is Error {
   if (error instanceof DamagedRowError) return true;
-  const lmdbFault = /^MDB_(CORRUPTED|PAGE_NOTFOUND|PANIC|INVALID)\b/;
+  const lmdbFault = /^MDB_(CORRUPTED|PAGE_NOTFOUND|PANIC|INVALID|BAD_TXN)\b/;
   return error instanceof Error && lmdbFault.test(error.message);
 }
 

@@ -1,6 +1,7 @@
 /** Each changed bit of a row is noticed: a row alone is refused, a list goes on without it. */
 
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
@@ -10,7 +11,7 @@ import { openTables } from '../../src/storage/lmdb/environment.ts';
 import { openLmdbStore } from '../../src/storage/lmdb/store.ts';
 import type { Table } from '../../src/storage/lmdb/tables.ts';
 import { decodeFrames, encodeFrames } from '../../src/storage/postgres/reads.ts';
-import { crcOf, DamagedRowError, encodeEvent } from '../../src/storage/rows.ts';
+import { crcOf, DamagedRowError, encodeEvent, isDamage } from '../../src/storage/rows.ts';
 import type { Store, StoreEvent } from '../../src/storage/store.ts';
 import { seededRandom } from '../support/seeded.ts';
 import { memoryLog } from '../support/server/memory-log.ts';
@@ -99,6 +100,44 @@ it('an event with any one bit changed is refused', async () => {
     const [event] = await store.read(0n, 10);
     assert.deepEqual(Buffer.from(event!.body), value);
   });
+});
+
+it('a page that is lost is damage and no bug, and so is what the same look reads behind it', async () => {
+  const directory = makeTempDir('rows');
+  const path = `${directory.path}/store`;
+  const { log } = memoryLog();
+  const keys = Array.from({ length: 400 }, (_, i) => scratchKey(text(`row ${i}`)));
+  const store = openLmdbStore({ path, clock: systemClock(), log });
+  const set = keys.map((key) => ({ key, value }));
+  assert.ok((await store.commit({ set })).ok);
+  await store.close();
+  const file = `${path}/data.mdb`;
+  const bytes = readFileSync(file);
+  for (let at = 0; at < bytes.length; at += 4_096) {
+    const page = bytes.subarray(at, at + 4_096);
+    const isBranch = page.includes('row ') && !page.includes(value);
+    // Each of its nodes leads behind the end of the file.
+    for (let i = 0; isBranch && i < page.readUInt16LE(20); i += 2) {
+      page.writeUInt16LE(0x7fff, 24 + page.readUInt16LE(24 + i) + 2);
+    }
+  }
+  writeFileSync(file, bytes);
+  const damaged = openLmdbStore({ path, clock: systemClock(), log });
+  try {
+    const faults = new Set<string>();
+    for (const found of await Promise.allSettled([
+      damaged.scan(scratchKey(), { limit: 9 }),
+      damaged.get(own),
+    ])) {
+      assert.ok(found.status === 'rejected');
+      assert.ok(isDamage(found.reason), String(found.reason));
+      faults.add(found.reason.message);
+    }
+    assert.match([...faults].join(), /MDB_BAD_TXN/);
+  } finally {
+    await damaged.close();
+    directory.remove();
+  }
 });
 
 it('an event that is missing, at the end of the journal too, is named and not waited for', async () => {

@@ -20,6 +20,7 @@ import { dirname } from 'node:path';
 import { open } from 'lmdb';
 import { OperatorError } from '../../core/errors.ts';
 import { syncPath } from '../files.ts';
+import { isDamage } from '../rows.ts';
 import { joinClaim } from './claim.ts';
 import { assertRoomOnDisk, type FileState, stateOfFile, watchFile } from './file.ts';
 import { checkFormat, type DataFormat, dataFormat } from './format.ts';
@@ -46,7 +47,12 @@ export function openTables(path: string, format = dataFormat, canMigrate = false
     return openEnvironment(path, format, canMigrate);
   } catch (error) {
     if (error instanceof OperatorError) throw error;
-    throw new OperatorError(`the store in ${path} can't be opened: ${(error as Error).message}`);
+    const { message } = error as Error;
+    throw new OperatorError(
+      isDamage(error)
+        ? `the store in ${path} is damaged (${message}): restore a backup`
+        : `the store in ${path} can't be opened: ${message}`,
+    );
   }
 }
 

@@ -107,9 +107,14 @@ export function claimPresence(meta: Table, dataDir: string, random: Random): voi
   if (!existsSync(path)) makeFileOnce(path, own, random);
   const found = readFileSync(path, 'latin1');
   if (found === own) return;
-  const whose = idPattern.test(found) ? 'names another store' : 'is damaged';
+  if (!idPattern.test(found)) {
+    throw new OperatorError(
+      `${path} is damaged, and can't say whether the store beside it is its own. If ${dataDir}/store is the one that ` +
+        `was here, remove ${path}: the next start writes it anew`,
+    );
+  }
   throw new OperatorError(
-    `${path} ${whose} than the one in ${dataDir}/store: put back the data.mdb that belongs there; ` +
+    `${path} names another store than the one in ${dataDir}/store: put back the data.mdb that belongs there; ` +
       `to go on with this one, remove ${markerFiles.map((name) => join(dataDir, name)).join(' and ')}`,
   );
 }

@@ -97,11 +97,26 @@ it('a store that is gone, empty or cut stops the start and every command, and no
     assertRefused(await serve(), /master key is another one|names another store/);
 
     back();
+    const name = readFileSync(`${dataDir}/store.id`);
+    writeFileSync(`${dataDir}/store.id`, '');
+    assertRefused(
+      await serve(),
+      /store\.id is damaged, .* remove .*store\.id: the next start writes/,
+    );
+    writeFileSync(`${dataDir}/store.id`, name);
+
     const pages = whole.length / 4_096;
     truncateSync(file, Math.floor(pages / 2) * 4_096);
     assertRefused(await serve(), /is cut short: it has \d+ pages of \d+\. Restore a backup$/);
     truncateSync(file, 4_096 * 2);
     assertRefused(await runCli(['account', 'show', 'x'], env), /is cut short: it has 2 pages of/);
+
+    back();
+    // Behind the meta pages nothing is left.
+    const damaged = Buffer.from(whole);
+    for (let at = 2 * 4_096; at < whole.length; at += 4_096) damaged.fill(0, at, at + 4_096);
+    writeFileSync(file, damaged);
+    assertRefused(await serve(), /the store in .* is damaged \(MDB_.*\): restore a backup$/);
 
     back();
     await using server = await startTestServer({ threads: 1, dataDir });
