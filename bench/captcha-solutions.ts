@@ -33,7 +33,7 @@ export async function solutionFor(keys: WorkKeys, clientIp: string): Promise<Sol
     action: '',
     score: 0,
     triesMax: 1,
-    network: networksOf(clientIp),
+    networks: networksOf(clientIp),
   });
   if (!made.ok) throw new Error(made.error);
   return solve(made.value);

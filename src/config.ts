@@ -355,11 +355,11 @@ export const captchaBounds = {
   /** Challenges whose picture or sound was fetched and that have no answer yet. */
   openMax: 20_000,
   /** Open challenges of one IPv4 address or IPv6 /64 at most. */
-  openPerNarrowMax: 1_200,
+  openPerClientMax: 1_200,
   /** An address or /64 with this many open challenges gets long words. */
   longWordFrom: 100,
   /** Open challenges of one IPv4 /24 or IPv6 /48 at most. */
-  openPerWideMax: 4_800,
+  openPerNeighbourhoodMax: 4_800,
   /** Images and clips of open challenges; what is dropped can be made again. */
   heldBytesMax: 64 * 1_048_576,
 } as const;

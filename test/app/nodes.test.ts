@@ -50,7 +50,7 @@ async function openNode(node: number) {
   return { all, made, spoken };
 }
 const [one, two] = [await openNode(1), await openNode(2)];
-const visitor = { network: networkAt(1), longWord: false };
+const visitor = { networks: networkAt(1), longWord: false };
 
 it('an address that is taken is named with its setting', async () => {
   const { port } = new URL(urls.get(1)!);
@@ -72,7 +72,7 @@ it('picture, sound and answer go to the node that the token names, and the token
     assert.equal(clip.ok && clip.value.length, 2_000);
     const right = answer === 'WORD' ? one!.made.at(-1)! : answer;
     const tries = [two, one, two, one, two].map((node) =>
-      node!.all.verify(token, right, visitor.network),
+      node!.all.verify(token, right, visitor.networks),
     );
     const results = await Promise.all(tries);
     assert.equal(results.filter((isRight) => isRight).length, 1);
@@ -86,14 +86,14 @@ it('picture, sound and answer go to the node that the token names, and the token
 it('a wrong answer through the other node takes the challenge, and a token of no node leads nowhere', async () => {
   const token = one!.all.issue({ longWord: false });
   await one!.all.image(token, visitor);
-  assert.equal(await two!.all.verify(token, 'WRONG', visitor.network), undefined);
-  assert.equal(await one!.all.verify(token, one!.made.at(-1)!, visitor.network), undefined);
+  assert.equal(await two!.all.verify(token, 'WRONG', visitor.networks), undefined);
+  assert.equal(await one!.all.verify(token, one!.made.at(-1)!, visitor.networks), undefined);
   const strange = createTickets({ clock, random: seededRandom(9), node: 9 }).make('challenge');
   const forged = `${two!.all.issue({ longWord: false }).slice(0, 20)}${'A'.repeat(28)}`;
   for (const lost of [strange, forged]) {
     const found = await one!.all.image(lost, visitor);
     assert.equal(!found.ok && found.error, 'not_found');
-    assert.equal(await one!.all.verify(lost, 'WORD1', visitor.network), undefined);
+    assert.equal(await one!.all.verify(lost, 'WORD1', visitor.networks), undefined);
   }
 });
 
@@ -109,7 +109,7 @@ it('a node of before that says less of a hard picture gives an easy one, and one
   closers.push(() => other.close());
   urls.set(5, `http://127.0.0.1:${(other.address() as AddressInfo).port}/`);
   const token = createTickets({ clock, random: seededRandom(5), node: 5 }).make('challenge');
-  const verify = () => one!.all.verify(token, 'WORD', visitor.network);
+  const verify = () => one!.all.verify(token, 'WORD', visitor.networks);
   assert.deepEqual(
     [await verify(), await verify(), await verify()],
     ['normal', undefined, undefined],
@@ -133,7 +133,7 @@ it('who lacks the key, sends a question again, later, for another node or too lo
   await one!.all.image(token, visitor);
   const answer = one!.made.at(-1)!;
   const { longWord } = visitor;
-  const network = { narrow: visitor.network.client, wide: visitor.network.neighbourhood };
+  const network = { narrow: visitor.networks.client, wide: visitor.networks.neighbourhood };
   let nonces = 0;
   const question = (changes: object) => {
     nonces += 1;
@@ -158,7 +158,7 @@ it('who lacks the key, sends a question again, later, for another node or too lo
   assert.equal(await signed(picture), 200);
   assert.equal(await signed(picture), 403, 'the same once more');
   assert.equal(
-    await one!.all.verify(token, answer, visitor.network),
+    await one!.all.verify(token, answer, visitor.networks),
     'normal',
     'none of them was an attempt',
   );
@@ -193,12 +193,12 @@ it('an answer goes on a new connection when the other end closes the idle one, a
   urls.set(5, `http://127.0.0.1:${(node.address() as AddressInfo).port}`);
   const token = createTickets({ clock, random: seededRandom(5), node: 5 }).make('challenge');
   for (let n = 0; n < 5; n++) {
-    assert.equal(await one!.all.verify(token, 'WORD', visitor.network), 'normal');
+    assert.equal(await one!.all.verify(token, 'WORD', visitor.networks), 'normal');
   }
   assert.ok(asks > 5, 'some were asked over a connection that was closed');
   const before = asks;
   isDeaf = true;
-  assert.equal(await one!.all.verify(token, 'WORD', visitor.network), undefined);
+  assert.equal(await one!.all.verify(token, 'WORD', visitor.networks), undefined);
   assert.ok(asks - before <= 2, 'not again and again');
 });
 

@@ -74,7 +74,7 @@ test('slots that are given back are free again', () => {
   assert.equal(fill(slots, '10.0.0.1'), fill(new ConcurrencyLimit(100), '10.0.0.2'));
 });
 
-const bounds = { max: 64, perClientMax: 8, perNetworkMax: 16 };
+const bounds = { max: 64, perClientMax: 8, perNeighbourhoodMax: 16 };
 
 interface Held {
   readonly client: string;
@@ -152,7 +152,7 @@ test('whatever comes and goes, no bound is passed and nothing is left behind', (
       if (lost.length > gone && networkOf(lost.at(-1)!) !== networkOf(newcomer)) {
         assert.equal(counts.get(networkOf(lost.at(-1)!)), Math.max(...counts.values()));
       }
-      assert.ok(most(networkOf(newcomer)) <= bounds.perNetworkMax);
+      assert.ok(most(networkOf(newcomer)) <= bounds.perNeighbourhoodMax);
       assert.ok(held.filter(({ client }) => client === newcomer).length <= bounds.perClientMax);
     } else {
       const [entry] = held.splice(random(held.length), 1);

@@ -145,7 +145,7 @@ test('who lets most bodies wait gives up the oldest of them, with an answer', as
       ...anyRate,
       waitingMax: 12,
       waitingPerClientMax: 8,
-      waitingPerNetworkMax: 10,
+      waitingPerNeighbourhoodMax: 10,
       drainTimeoutMs: 20,
     },
   });

@@ -254,10 +254,11 @@ export function nodeChallenges(options: {
   ): Promise<Result<Uint8Array>> {
     const other = otherOf(token);
     if (other === undefined) return own[what](token, visitor);
-    const { network, longWord, language } = visitor;
+    const { networks, longWord, language } = visitor;
     // An older node knows no language.
     const spoken = language === 'fr' ? { language } : {};
-    const answer = await ask(other, { what, token, answer: '', network, longWord, ...spoken });
+    const asked = { what, token, answer: '', network: networks, longWord, ...spoken };
+    const answer = await ask(other, asked);
     return 'ok' in answer ? answer : fail('overloaded');
   }
 
@@ -265,11 +266,12 @@ export function nodeChallenges(options: {
     ...own,
     image: (token, visitor) => fetch('image', token, visitor),
     clip: (token, visitor) => fetch('clip', token, visitor),
-    verify(token, given, network) {
+    verify(token, given, networks) {
       const other = otherOf(token);
-      if (other === undefined) return own.verify(token, given, network);
+      if (other === undefined) return own.verify(token, given, networks);
       const answer = given.slice(0, answerCharsMax);
-      const question: Question = { what: 'verify', token, answer, network, longWord: false };
+      const asked = { what: 'verify', token, answer, longWord: false } as const;
+      const question: Question = { ...asked, network: networks };
       return ask(other, question).then((reply) => {
         if (!('right' in reply) || !reply.right) return undefined;
         return isLong(token) || reply.longWord ? 'long' : 'normal';
@@ -323,13 +325,13 @@ export async function openInternalListener(options: {
   const unauthenticated = createUnauthenticatedConnections({ clock });
 
   async function answer(asked: NodeQuestion): Promise<Uint8Array> {
-    const { what, token, network, longWord, language } = asked;
+    const { what, token, network: networks, longWord, language } = asked;
     if (what === 'verify') {
-      const passed = await challenges.verify(token, asked.answer, network);
+      const passed = await challenges.verify(token, asked.answer, networks);
       const more = passed === 'long' && !isLong(token) ? ({ longWord: true } as const) : {};
       return answerBytes({ right: passed !== undefined, ...more });
     }
-    const found = await challenges[what](token, { network, longWord, language });
+    const found = await challenges[what](token, { networks, longWord, language });
     return answerBytes(found);
   }
 

@@ -25,7 +25,7 @@ const asked = v.strictObject({
   what: v.picklist(['image', 'clip', 'verify']),
   token: v.string(),
   answer: v.string(),
-  /** The members have these names between nodes. */
+  /** It and its members have these names between nodes. */
   network: v.pipe(
     v.strictObject({ narrow: v.string(), wide: v.string() }),
     v.transform(({ narrow, wide }): Networks => ({ client: narrow, neighbourhood: wide })),

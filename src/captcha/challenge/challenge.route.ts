@@ -219,11 +219,11 @@ function issuePicture(
   request: Request,
   level: Level,
 ): Result<IssuedChallenge> {
-  const network = callers.networksOf(request);
-  const waitSeconds = challenges.waitSeconds(network);
+  const networks = callers.networksOf(request);
+  const waitSeconds = challenges.waitSeconds(networks);
   if (waitSeconds > 0) return clientLimitFailure(waitSeconds);
   onChallenge('given');
-  const longWord = level === 'hard' || challenges.needsLongWord(network);
+  const longWord = level === 'hard' || challenges.needsLongWord(networks);
   const shownLevel = longWord && level === 'easy' ? 'hard' : level;
   return ok({ token: challenges.issue({ longWord }), level: shownLevel, longWord });
 }
@@ -251,9 +251,9 @@ export async function startChallenge(
   if (waitSeconds > 0) return clientLimitFailure(waitSeconds);
   const { level, triesMax } = levels.choose(request, least);
   if (workSuffices || (level === 'silent' && !wantsPicture)) {
-    const network = callers.networksOf(request);
+    const networks = callers.networksOf(request);
     const score = callers.abuseScoreOf(request);
-    const made = await work.make({ site, network, origin, action, score, triesMax });
+    const made = await work.make({ site, networks, origin, action, score, triesMax });
     if (made.ok) {
       options.onChallenge('given');
       return ok({ level: 'silent', work: made.value });
@@ -410,10 +410,10 @@ export function captchaMedia(options: ChallengeRouteOptions): {
       const french = suffix === '.wav' ? tokenIn(request.param, `.fr${suffix}`) : undefined;
       const token = french ?? tokenIn(request.param, suffix);
       if (token === undefined) return fail('not_found');
-      const network = callers.networksOf(request);
+      const networks = callers.networksOf(request);
       const longWord = levels.byAddress(request) === 'hard';
       const language = french === undefined ? 'en' : 'fr';
-      const found = await fetch(token, { network, longWord, language });
+      const found = await fetch(token, { networks, longWord, language });
       return found.ok ? rangeReply(request, type, found.value) : found;
     };
 

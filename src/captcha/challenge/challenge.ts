@@ -31,7 +31,7 @@ export interface ChallengesOptions extends ChallengeBounds {
 export interface CaptchaVisitor {
   /** Whom the challenge counts against. Not compared when verifying: one visitor may come by
    * IPv4 and IPv6 in turn. */
-  readonly network: Networks;
+  readonly networks: Networks;
   /** True for clients with a bad reputation, which get a longer word. */
   readonly longWord: boolean;
   /** The digits are in the language that is asked for first; without one English. */
@@ -42,7 +42,7 @@ export interface Challenges {
   /** A token (ticket.ts), good for `lifetimeMs`. Nothing is kept of it. */
   issue(request: { readonly longWord: boolean }): string;
   /** Seconds until the network may hope for another challenge; 0 when one is to be had. */
-  waitSeconds(network: Networks): number;
+  waitSeconds(networks: Networks): number;
   /**
    * The GIF: made at the first call, the same bytes after. `not_found`: unknown, expired, used or
    * taken back. `client_limit_exceeded`: the network's share is full. `overloaded`.
@@ -51,12 +51,12 @@ export interface Challenges {
   /** The WAV, with an answer of its own. Fails as `image` does. */
   clip(token: string, visitor: CaptchaVisitor): Promise<Result<Uint8Array>>;
   /** Returns whether the network has so many open that its next one is a long word. */
-  needsLongWord(network: Networks): boolean;
+  needsLongWord(networks: Networks): boolean;
   /**
    * Uses the token up whatever the answer. Letter case, spaces and width don't count. Another node's
    * token is judged there. Returns the word that was drawn if the answer is right.
    */
-  verify(token: string, answer: string, network: Networks): SolvedWord | Promise<SolvedWord>;
+  verify(token: string, answer: string, networks: Networks): SolvedWord | Promise<SolvedWord>;
   stats(): ChallengeStats;
 }
 
@@ -80,7 +80,7 @@ const everybody: Networks = { client: '', neighbourhood: '' };
 export function createChallenges(options: ChallengesOptions): Challenges {
   const { tickets, random, sharesOn } = options;
   const table = createChallengeTable({ ...options, nowMs: tickets.nowMs });
-  const counted = (network: Networks) => (sharesOn ? network : everybody);
+  const counted = (networks: Networks) => (sharesOn ? networks : everybody);
   const fetching = createFetching({ ...options, table, claimOf });
   /** Compared with when there is no answer, so that it takes the same time. */
   const noAnswer = Buffer.from(random.bytes(32));
@@ -100,30 +100,30 @@ export function createChallenges(options: ChallengesOptions): Challenges {
     visitor: CaptchaVisitor,
   ): Promise<Result<Uint8Array>> {
     table.removeExpired();
-    return fetching.fetch(token, medium, { ...visitor, network: counted(visitor.network) });
+    return fetching.fetch(token, medium, { ...visitor, networks: counted(visitor.networks) });
   }
 
   /** Takes what the token stands for, whether it was drawn or not. */
-  function take(token: string, network: Networks): Challenge | undefined {
+  function take(token: string, networks: Networks): Challenge | undefined {
     const known = table.find(token);
     if (known !== undefined) return table.end(known);
     const claim = claimOf(token);
-    if (claim !== undefined) table.use(claim, counted(network));
+    if (claim !== undefined) table.use(claim, counted(networks));
     return undefined;
   }
 
   return {
     issue: ({ longWord }) => tickets.make(longWord ? 'longChallenge' : 'challenge'),
-    waitSeconds(network) {
+    waitSeconds(networks) {
       table.removeExpired();
-      return table.waitSeconds(network);
+      return table.waitSeconds(networks);
     },
-    needsLongWord: (network) => sharesOn && table.held(network) >= options.longWordFrom,
+    needsLongWord: (networks) => sharesOn && table.held(networks) >= options.longWordFrom,
     image: (token, visitor) => fetch(token, 'image', visitor),
     clip: (token, visitor) => fetch(token, 'clip', visitor),
-    verify(token, answer, network) {
+    verify(token, answer, networks) {
       table.removeExpired();
-      const challenge = take(token, network);
+      const challenge = take(token, networks);
       const given = hash(normalised(answer));
       // Both are always compared: the time must not reveal which one was asked for.
       const imageRight = timingSafeEqual(given, challenge?.drawn.image?.answerHash ?? noAnswer);
@@ -164,20 +164,20 @@ function createFetching(parts: {
     if (pending !== undefined) return await pending;
     const claim = claimOf(token);
     if (claim === undefined) return fail('not_found');
-    const { network } = visitor;
+    const { networks } = visitor;
     // Asked before a token is remembered: who is refused for this reason costs nothing.
-    const room = sharesOn ? waiting.room(network) : 'free';
+    const room = sharesOn ? waiting.room(networks) : 'free';
     if (room === 'full') return fail('overloaded');
     if (room === 'over_share') {
       heldBack++;
       return waitingFailure;
     }
-    const needsLongWord = sharesOn && table.held(network) >= parts.longWordFrom;
+    const needsLongWord = sharesOn && table.held(networks) >= parts.longWordFrom;
     const longWord = claim.longWord || visitor.longWord || needsLongWord;
-    const found = known ? ok(known) : table.claim({ ...claim, longWord }, network);
+    const found = known ? ok(known) : table.claim({ ...claim, longWord }, networks);
     if (!found.ok) return found;
     const challenge = found.value.open!;
-    const making = waiting.during(network, () => make(found.value, challenge, medium, visitor));
+    const making = waiting.during(networks, () => make(found.value, challenge, medium, visitor));
     challenge.pending[medium] = making;
     return await making;
   }
@@ -238,8 +238,8 @@ interface ChallengeBounds {
   /** Tokens remembered, open and used. */
   readonly tokensMax: number;
   readonly openMax: number;
-  readonly openPerNarrowMax: number;
-  readonly openPerWideMax: number;
+  readonly openPerClientMax: number;
+  readonly openPerNeighbourhoodMax: number;
   /** Pictures and sounds kept, so that one that is fetched again isn't made again. */
   readonly heldBytesMax: number;
   /** False lifts the limits per network (CLIENT_LIMITS=off): the oldest challenge of all is evicted. */
@@ -296,8 +296,8 @@ function createChallengeTable(options: ChallengeTableOptions) {
   const tokens = createTokenMemory<Challenge>(options.tokensMax);
   const shares = createNetworkFairShare<ChallengeToken>({
     max: options.openMax,
-    clientMax: sharesOn ? options.openPerNarrowMax : Number.POSITIVE_INFINITY,
-    neighbourhoodMax: sharesOn ? options.openPerWideMax : Number.POSITIVE_INFINITY,
+    clientMax: sharesOn ? options.openPerClientMax : Number.POSITIVE_INFINITY,
+    neighbourhoodMax: sharesOn ? options.openPerNeighbourhoodMax : Number.POSITIVE_INFINITY,
   });
   const cache = createCache(options.heldBytesMax);
   let evicted = 0;
@@ -308,31 +308,31 @@ function createChallengeTable(options: ChallengeTableOptions) {
     const challenge = remembered.open;
     if (challenge === undefined) return undefined;
     remembered.open = undefined;
-    shares.remove(remembered.network, remembered);
+    shares.remove(remembered.networks, remembered);
     for (const drawn of Object.values(challenge.drawn)) cache.drop(drawn);
     return remembered.expiresAtMs > nowMs() ? challenge : undefined;
   }
 
-  function refusedFor(network: Networks): Failure {
+  function refusedFor(networks: Networks): Failure {
     overShare++;
-    const retryAfterSeconds = secondsLeft(network);
+    const retryAfterSeconds = secondsLeft(networks);
     return { ok: false, error: 'client_limit_exceeded', retryAfterSeconds };
   }
 
-  function secondsLeft(network: Networks): number {
-    const oldest = shares.oldest(network);
+  function secondsLeft(networks: Networks): number {
+    const oldest = shares.oldest(networks);
     const leftMs = oldest === undefined ? unknownWaitMs : oldest.expiresAtMs - nowMs();
     return Math.max(1, Math.ceil(leftMs / 1_000));
   }
 
   /** Makes room for one more open challenge, if need be at the cost of a network that holds more. */
-  function makeRoom(network: Networks): Failure | undefined {
-    const admission = shares.admission(network);
+  function makeRoom(networks: Networks): Failure | undefined {
+    const admission = shares.admission(networks);
     if (admission.kind === 'free') return undefined;
     const victim = sharesOn
       ? admission
-      : ({ kind: 'evict', item: shares.oldest(network)! } as const);
-    if (victim.kind === 'over_share') return refusedFor(network);
+      : ({ kind: 'evict', item: shares.oldest(networks)! } as const);
+    if (victim.kind === 'over_share') return refusedFor(networks);
     if (victim.kind !== 'evict') return fail('overloaded');
     evicted++;
     end(victim.item);
@@ -348,27 +348,27 @@ function createChallengeTable(options: ChallengeTableOptions) {
     /** Remembers a token that is not yet. `client_limit_exceeded` when the network's share is full. */
     claim(
       { token, longWord, expiresAtMs }: ChallengeClaim,
-      network: Networks,
+      networks: Networks,
     ): Result<ChallengeToken> {
-      if (!tokens.hasRoom(network.neighbourhood, sharesOn)) {
-        return tokens.isFull() ? fail('overloaded') : refusedFor(network);
+      if (!tokens.hasRoom(networks.neighbourhood, sharesOn)) {
+        return tokens.isFull() ? fail('overloaded') : refusedFor(networks);
       }
-      const refusal = makeRoom(network);
+      const refusal = makeRoom(networks);
       if (refusal !== undefined) return refusal;
       const remembered = {
         token,
-        network,
+        networks,
         expiresAtMs,
         open: { longWord, drawn: {}, pending: {} },
       };
       tokens.add(remembered);
-      shares.add(network, remembered);
+      shares.add(networks, remembered);
       return ok(remembered);
     },
     /** Remembers, as long as there is room, that a token that was never drawn must not be. */
-    use({ token, expiresAtMs }: ChallengeClaim, network: Networks): void {
-      if (!tokens.hasRoom(network.neighbourhood, sharesOn)) return;
-      tokens.add({ token, network, expiresAtMs, open: undefined });
+    use({ token, expiresAtMs }: ChallengeClaim, networks: Networks): void {
+      if (!tokens.hasRoom(networks.neighbourhood, sharesOn)) return;
+      tokens.add({ token, networks, expiresAtMs, open: undefined });
     },
     end,
     /** Returns the open challenges of the address or /64. */
@@ -379,10 +379,10 @@ function createChallengeTable(options: ChallengeTableOptions) {
       for (const remembered of tokens.removeExpired(nowMs())) end(remembered);
     },
     /** Returns the seconds until the network may hope for room; 0 when there is some. */
-    waitSeconds(network: Networks): number {
-      if (!sharesOn || shares.admission(network).kind !== 'over_share') return 0;
+    waitSeconds(networks: Networks): number {
+      if (!sharesOn || shares.admission(networks).kind !== 'over_share') return 0;
       overShare++;
-      return secondsLeft(network);
+      return secondsLeft(networks);
     },
     stats(): ChallengeStats {
       const { heldBytes } = cache;
@@ -425,7 +425,7 @@ function createCache(bytesMax: number) {
 
 interface RememberedToken<T> {
   readonly token: string;
-  readonly network: Networks;
+  readonly networks: Networks;
   readonly expiresAtMs: number;
   /** Undefined when the token was used or taken back. */
   open: T | undefined;
@@ -457,7 +457,7 @@ function createTokenMemory<T>(max: number) {
     /** The caller has asked `hasRoom`; the token is not remembered yet. */
     add(remembered: RememberedToken<T>): void {
       byToken.set(remembered.token, remembered);
-      byNeighbourhood.change(remembered.network.neighbourhood, 1);
+      byNeighbourhood.change(remembered.networks.neighbourhood, 1);
       const second = Math.ceil(remembered.expiresAtMs / 1_000);
       const same = due.get(second);
       if (same === undefined) due.set(second, [remembered]);
@@ -475,9 +475,9 @@ function createTokenMemory<T>(max: number) {
         due.delete(end);
         over.push(...ending);
       }
-      for (const { token, network } of over) {
+      for (const { token, networks } of over) {
         byToken.delete(token);
-        byNeighbourhood.change(network.neighbourhood, -1);
+        byNeighbourhood.change(networks.neighbourhood, -1);
       }
       return over;
     },
@@ -496,23 +496,23 @@ function createWaiting(max: number) {
   const ofNeighbourhood = new CountsByKey();
   return {
     /** `over_share`: as many as this network may have wait already. `full`: all turns are taken. */
-    room(network: Networks): 'free' | 'over_share' | 'full' {
+    room(networks: Networks): 'free' | 'over_share' | 'full' {
       const free = max - ofNeighbourhood.total;
       if (free <= 0) return 'full';
       const isWithin =
-        withinShrinkingShare(ofClient.of(network.client), free, clientFactor) &&
-        withinShrinkingShare(ofNeighbourhood.of(network.neighbourhood), free, neighbourhoodFactor);
+        withinShrinkingShare(ofClient.of(networks.client), free, clientFactor) &&
+        withinShrinkingShare(ofNeighbourhood.of(networks.neighbourhood), free, neighbourhoodFactor);
       return isWithin ? 'free' : 'over_share';
     },
     /** Counts the network as waiting until the work is over. */
-    async during<T>(network: Networks, work: () => Promise<T>): Promise<T> {
-      ofClient.change(network.client, 1);
-      ofNeighbourhood.change(network.neighbourhood, 1);
+    async during<T>(networks: Networks, work: () => Promise<T>): Promise<T> {
+      ofClient.change(networks.client, 1);
+      ofNeighbourhood.change(networks.neighbourhood, 1);
       try {
         return await work();
       } finally {
-        ofClient.change(network.client, -1);
-        ofNeighbourhood.change(network.neighbourhood, -1);
+        ofClient.change(networks.client, -1);
+        ofNeighbourhood.change(networks.neighbourhood, -1);
       }
     },
   };
@@ -552,10 +552,10 @@ function createNetworkFairShare<T>({ max, clientMax, neighbourhoodMax }: FairSha
       return shares.size;
     },
     /** Returns whether one more item of this network fits. It changes nothing. */
-    admission(network: Networks): FairShareAdmission<T> {
-      const whole = shares.find(network.neighbourhood);
+    admission(networks: Networks): FairShareAdmission<T> {
+      const whole = shares.find(networks.neighbourhood);
       const all = whole?.held.total ?? 0;
-      const own = partOf(network)?.items.size ?? 0;
+      const own = partOf(networks)?.items.size ?? 0;
       if (own >= clientMax) return { kind: 'over_share' };
       if (whole !== undefined && all >= neighbourhoodMax) return within(whole, own, 'over_share');
       if (shares.size < max) return { kind: 'free' };
@@ -571,13 +571,13 @@ function createNetworkFairShare<T>({ max, clientMax, neighbourhoodMax }: FairSha
       shares.add(shares.open(neighbourhood, client), item);
     },
     /** Does nothing for an item that isn't there. */
-    remove(network: Networks, item: T): void {
-      const part = partOf(network);
+    remove(networks: Networks, item: T): void {
+      const part = partOf(networks);
       if (part !== undefined) shares.remove(part, item);
     },
-    held: (network: Networks): number => partOf(network)?.items.size ?? 0,
+    held: (networks: Networks): number => partOf(networks)?.items.size ?? 0,
     /** Returns the item that the network added first; undefined when it holds nothing. */
-    oldest: (network: Networks): T | undefined => partOf(network)?.items.values().next().value,
+    oldest: (networks: Networks): T | undefined => partOf(networks)?.items.values().next().value,
   };
 }
 

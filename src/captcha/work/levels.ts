@@ -95,8 +95,8 @@ export function createLevels(options: {
       const { client, neighbourhood } = callers.networksOf(sender);
       const provider = limitsOn ? providerOfClient(sender) : undefined;
       const ofClient = limitsOn ? rates.count(`client ${client}`).minute : 0;
-      const ofNetwork = limitsOn ? rates.count(`network ${neighbourhood}`).minute : 0;
-      const part = Math.min(1, providerPart / ofNetwork);
+      const ofNeighbourhood = limitsOn ? rates.count(`network ${neighbourhood}`).minute : 0;
+      const part = Math.min(1, providerPart / ofNeighbourhood);
       const ofProvider =
         provider === undefined ? undefined : rates.count(`provider ${provider}`, part);
       const isPressed =
@@ -106,15 +106,19 @@ export function createLevels(options: {
       const pressure =
         callers.abuseScoreOf(sender) / 10 +
         (2 * ofClient) / clientShare.easy +
-        (2 * ofNetwork) / neighbourhoodShare.easy +
+        (2 * ofNeighbourhood) / neighbourhoodShare.easy +
         (isPressed ? 1 : 0);
       const steps = Math.floor(pressure * stepsPerCalm);
       const triesMax = baseTries * Math.min(hardestFactor, 1 + steps / stepsPerCalm);
       const isHosting = isPressed && hostingUses.has(usageOf(provider!).usageType);
       const chosen: Level[] = [levelByAddress(sender), levelOf(least)];
-      if (ofClient > clientShare.hard || ofNetwork > neighbourhoodShare.hard || isHosting)
+      if (ofClient > clientShare.hard || ofNeighbourhood > neighbourhoodShare.hard || isHosting)
         chosen.push('hard');
-      else if (ofClient > clientShare.easy || ofNetwork > neighbourhoodShare.easy || isPressed) {
+      else if (
+        ofClient > clientShare.easy ||
+        ofNeighbourhood > neighbourhoodShare.easy ||
+        isPressed
+      ) {
         chosen.push('easy');
       }
       return { level: hardest(chosen), triesMax };

@@ -83,7 +83,7 @@ export type WorkChallenge = v.InferOutput<typeof WorkChallenge>;
 export interface WorkRequest {
   /** Site key; empty for forms of our own. */
   readonly site: string;
-  readonly network: Networks;
+  readonly networks: Networks;
   /** The page's origin, as its browser sent it; empty when it sent none. */
   readonly origin: string;
   readonly action: string;
@@ -204,7 +204,7 @@ export function createWork(options: {
       const parameters = {
         algorithm,
         cost: roundsPerTry,
-        data: { action, network: tagOf(request.network), origin, score, site },
+        data: { action, network: tagOf(request.networks), origin, score, site },
         expiresAt: Math.floor((clock.now() + lifetimeMs) / 1_000),
         keyLength: keyBytes,
         keyPrefix,
@@ -218,15 +218,15 @@ export function createWork(options: {
     /**
      * Returns what a right solution is for, and undefined for anything else. The signature comes first.
      * @param text base64 of `{"challenge","solution"}`, as the widget of ALTCHA writes it
-     * @param network of the client that brings it; undefined when a site's server does
+     * @param networks of the client that brings it; undefined when a site's server does
      */
-    open(text: string, network: Networks | undefined): SolvedWork | undefined {
+    open(text: string, networks: Networks | undefined): SolvedWork | undefined {
       const solved = solutionIn(text);
       if (solved === undefined) return undefined;
       const { parameters, signature } = solved.challenge;
       if (!isMac(signature, macOf(secret, JSON.stringify(parameters)))) return undefined;
       const { data, nonce } = parameters;
-      if (network !== undefined && data.network !== tagOf(network)) return undefined;
+      if (networks !== undefined && data.network !== tagOf(networks)) return undefined;
       const key = Buffer.from(solved.solution.derivedKey, 'hex');
       if (!isMac(parameters.keySignature, macOf(answerSecret, key))) return undefined;
       return { ...data, nonce, endsAt: parameters.expiresAt * 1_000 };

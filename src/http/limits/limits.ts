@@ -35,7 +35,7 @@ export interface HttpLimits {
    * evicted, see `request-slots.ts`.
    */
   readonly waitingPerClientMax: number;
-  readonly waitingPerNetworkMax: number;
+  readonly waitingPerNeighbourhoodMax: number;
   readonly waitingMax: number;
   /**
    * Connections whose body is refused and that end in `drainTimeoutMs`: a client that reconnects at
@@ -75,7 +75,7 @@ export const defaultLimits: HttpLimits = {
   inFlightMax: 4_096,
   probesMax: 256,
   waitingPerClientMax: 256,
-  waitingPerNetworkMax: 1_024,
+  waitingPerNeighbourhoodMax: 1_024,
   waitingMax: 4_096,
   refusedMax: 8_192,
   unreadBytesPerClientMax: 134_217_728,

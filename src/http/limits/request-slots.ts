@@ -10,14 +10,9 @@ import { retryLater } from '../answer/refusal.ts';
 import type { Problem } from '../request/message.ts';
 import type { HttpLimits } from './limits.ts';
 
-// Slots for requests that a handler works on. A client may hold a sixteenth of what is left, a
-// network an eighth: the fewer slots are left, the fewer for each, so that a few networks can't
-// take all and shut the others out (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions
-// on Networking 6(2), 1998). A client that holds none gets one as long as there is one.
+// Sums per client, per neighbourhood and in all, of whatever is held for a while and given back.
 
-// Sums per client, per network and in all, of whatever is held for a while and given back.
-
-class NetworkCounts {
+class CountsByNetworks {
   #total = 0;
   readonly #clients = new Map<string, number>();
   readonly #neighbourhoods = new Map<string, number>();
@@ -30,7 +25,7 @@ class NetworkCounts {
     return this.#clients.get(client) ?? 0;
   }
 
-  ofNetwork({ neighbourhood }: Networks): number {
+  ofNeighbourhood({ neighbourhood }: Networks): number {
     return this.#neighbourhoods.get(neighbourhood) ?? 0;
   }
 
@@ -52,8 +47,13 @@ function addTo(sums: Map<string, number>, key: string, amount: number): void {
   else sums.set(key, sum);
 }
 
+// Slots for requests that a handler works on. A client may hold a sixteenth of what is left, a
+// network an eighth: the fewer slots are left, the fewer for each, so that a few networks can't
+// take all and shut the others out (dynamic thresholds: Choudhury and Hahne, IEEE/ACM Transactions
+// on Networking 6(2), 1998). A client that holds none gets one as long as there is one.
+
 const clientShare = 1 / 16;
-const networkShare = 1 / 8;
+const neighbourhoodShare = 1 / 8;
 
 const clientHoldsMany = retryLater(
   'client_limit_exceeded',
@@ -64,7 +64,7 @@ const allAreTaken = retryLater('overloaded', 503, 'Too busy.');
 
 export class ConcurrencyLimit {
   readonly #max: number;
-  readonly #counts = new NetworkCounts();
+  readonly #counts = new CountsByNetworks();
   /** With so few taken nobody can hold more than a share: nothing has to be looked up. */
   readonly #quietBelow: number;
 
@@ -85,7 +85,7 @@ export class ConcurrencyLimit {
     const held = networks();
     const isOverLimit =
       this.#counts.ofClient(held) + 1 > Math.max(1, left * clientShare) ||
-      this.#counts.ofNetwork(held) + 1 > Math.max(1, left * networkShare);
+      this.#counts.ofNeighbourhood(held) + 1 > Math.max(1, left * neighbourhoodShare);
     return isOverLimit ? clientHoldsMany : undefined;
   }
 
@@ -104,7 +104,7 @@ export class ConcurrencyLimit {
 interface EvictableBounds {
   readonly max: number;
   readonly perClientMax: number;
-  readonly perNetworkMax: number;
+  readonly perNeighbourhoodMax: number;
 }
 
 interface SlotHolder {
@@ -143,9 +143,9 @@ export class EvictableSlots {
   }
 
   #victimFor(part: SharePart<SlotHolder>): SlotHolder | undefined {
-    const { max, perClientMax, perNetworkMax } = this.#bounds;
+    const { max, perClientMax, perNeighbourhoodMax } = this.#bounds;
     if (part.items.size >= perClientMax) return oldestOf(part);
-    if (part.whole.held.total >= perNetworkMax) return oldestOf(part.whole.held.largest());
+    if (part.whole.held.total >= perNeighbourhoodMax) return oldestOf(part.whole.held.largest());
     return this.#holders.size >= max
       ? oldestOf(this.#holders.largest()?.held.largest())
       : undefined;
@@ -168,7 +168,7 @@ export class RequestSlots {
     const waiting = {
       max: limits.waitingMax,
       perClientMax: limits.waitingPerClientMax,
-      perNetworkMax: limits.waitingPerNetworkMax,
+      perNeighbourhoodMax: limits.waitingPerNeighbourhoodMax,
     };
     this.working = new ConcurrencyLimit(limits.inFlightMax);
     this.probes = new ConcurrencyLimit(limits.probesMax);
@@ -179,7 +179,7 @@ export class RequestSlots {
       max: limits.unreadBytesInAllMax,
     });
     const max = limits.refusedMax;
-    this.refused = new EvictableSlots({ max, perClientMax: max, perNetworkMax: max });
+    this.refused = new EvictableSlots({ max, perClientMax: max, perNeighbourhoodMax: max });
   }
 
   open(clientIp: string): RequestSlot {
@@ -395,7 +395,7 @@ export interface BodyShare {
 export function createBodyBudget(
   limits: Pick<HttpLimits, 'bodyBytesFree' | 'bodyBytesPerClientMax' | 'bodyBytesInAllMax'>,
 ) {
-  const counts = new NetworkCounts();
+  const counts = new CountsByNetworks();
   return {
     open(networks: Networks): BodyShare {
       let drawn = 0;
@@ -404,9 +404,9 @@ export function createBodyBudget(
           const more = Math.max(0, bytes - limits.bodyBytesFree) - drawn;
           if (more <= 0) return undefined;
           const ofClient = counts.ofClient(networks) + more;
-          const ofNetwork = counts.ofNetwork(networks) + more;
+          const ofNeighbourhood = counts.ofNeighbourhood(networks) + more;
           if (ofClient > limits.bodyBytesPerClientMax) return clientHoldsMuch;
-          if (ofNetwork > limits.bodyBytesInAllMax - counts.total) return allHoldMuch;
+          if (ofNeighbourhood > limits.bodyBytesInAllMax - counts.total) return allHoldMuch;
           counts.add(networks, more);
           drawn += more;
           return undefined;

@@ -124,7 +124,7 @@ test('the cookie is set once, names nobody, and is fit for a page of another sit
 });
 
 test('a page of any site may read the answers, with the cookie sent along', async () => {
-  const { send } = setUp({ openPerNarrowMax: 1 });
+  const { send } = setUp({ openPerClientMax: 1 });
   const origin = 'https://shop.example';
   const given = await send('/captcha/new', { origin });
   const { img } = JSON.parse(String(given.body));
@@ -144,7 +144,7 @@ test('a page of any site may read the answers, with the cookie sent along', asyn
 });
 
 test('whose network is over its share of open challenges gets 429 for token and picture', async () => {
-  const { send, clock } = setUp({ openPerNarrowMax: 2 });
+  const { send, clock } = setUp({ openPerClientMax: 2 });
   const early = JSON.parse(String((await send('/captcha/new')).body));
   for (let i = 0; i < 2; i++) {
     const { img } = JSON.parse(String((await send('/captcha/new')).body));

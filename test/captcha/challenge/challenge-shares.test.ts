@@ -18,12 +18,12 @@ function setUp(changes: Partial<ChallengesOptions> = {}) {
   const clock = manualClock(0);
   const { pool, made } = knownPool();
   const challenges = challengesOver(changes.pool ?? pool, { clock, ...changes });
-  const draw = async (network: Networks) => {
+  const draw = async (networks: Networks) => {
     const token = challenges.issue({ longWord: false });
-    return { token, got: await challenges.image(token, { network, longWord: false }) };
+    return { token, got: await challenges.image(token, { networks, longWord: false }) };
   };
-  const again = (token: string, network = networkAt(1)) =>
-    challenges.image(token, { network, longWord: false });
+  const again = (token: string, networks = networkAt(1)) =>
+    challenges.image(token, { networks, longWord: false });
   return { clock, challenges, made, draw, again };
 }
 
@@ -32,7 +32,7 @@ function errorOf(result: Result<unknown>): string {
 }
 
 test('one network that takes all it can is refused, and a visitor keeps his challenge', async () => {
-  const { challenges, draw, made } = setUp({ openMax: 50, openPerNarrowMax: 30 });
+  const { challenges, draw, made } = setUp({ openMax: 50, openPerClientMax: 30 });
   const visitor = await draw(networkAt(1));
   let refused = 0;
   for (let i = 0; i < 20_000; i++) {
@@ -48,7 +48,7 @@ test('one network that takes all it can is refused, and a visitor keeps his chal
 });
 
 test('sixty behind one address keep their challenges', async () => {
-  const { challenges, draw } = setUp({ openMax: 200, openPerNarrowMax: 100 });
+  const { challenges, draw } = setUp({ openMax: 200, openPerClientMax: 100 });
   const all = [];
   for (let i = 0; i < 61; i++) all.push(await draw(networkAt(1)));
   for (const [i, { token }] of all.entries()) {
@@ -59,8 +59,8 @@ test('sixty behind one address keep their challenges', async () => {
 test('an address with many challenges at once gets long words until it has fewer, others do not', async () => {
   const { challenges, draw, made } = setUp({
     openMax: 1_000,
-    openPerNarrowMax: 400,
-    openPerWideMax: 1_000,
+    openPerClientMax: 400,
+    openPerNeighbourhoodMax: 1_000,
     longWordFrom: 100,
   });
   const drawn = [];
@@ -78,7 +78,7 @@ test('an address with many challenges at once gets long words until it has fewer
 });
 
 test('many /64s of one /48 share its bound, and its greediest part gives way', async () => {
-  const { draw, again, challenges } = setUp({ openMax: 200, openPerWideMax: 20 });
+  const { draw, again, challenges } = setUp({ openMax: 200, openPerNeighbourhoodMax: 20 });
   const greedy = [];
   for (let i = 0; i < 15; i++) greedy.push(await draw(networkAt(1, 0)));
   const small = [];
@@ -93,7 +93,7 @@ test('many /64s of one /48 share its bound, and its greediest part gives way', a
 });
 
 test('when all is full the newest of the greediest network goes, and nobody else loses', async () => {
-  const { draw, again } = setUp({ openMax: 40, openPerNarrowMax: 30 });
+  const { draw, again } = setUp({ openMax: 40, openPerClientMax: 30 });
   const greedy = [];
   for (let i = 0; i < 30; i++) greedy.push(await draw(networkAt(9)));
   const others = [];
@@ -113,7 +113,7 @@ test('when all is full the newest of the greediest network goes, and nobody else
 });
 
 test('many /24s at their bounds leave room for one more visitor each', async () => {
-  const { draw, again } = setUp({ openMax: 100, openPerNarrowMax: 10 });
+  const { draw, again } = setUp({ openMax: 100, openPerClientMax: 10 });
   for (let round = 0; round < 5; round++) {
     for (let i = 0; i < 50; i++) await draw(networkAt(i));
   }
@@ -185,8 +185,8 @@ test('requests that wait are shares too: a greedy network leaves room for others
   const { draw } = setUp({
     openMax: 10_000,
     tokensMax: 10_000,
-    openPerNarrowMax: 1_000,
-    openPerWideMax: 5_000,
+    openPerClientMax: 1_000,
+    openPerNeighbourhoodMax: 5_000,
     pool: {
       image: () =>
         new Promise<Result<RenderedWord>>((resolve) => {
@@ -196,7 +196,7 @@ test('requests that wait are shares too: a greedy network leaves room for others
     },
   });
   const all: Promise<string>[] = [];
-  const ask = (network: Networks) => all.push(draw(network).then(({ got }) => errorOf(got)));
+  const ask = (networks: Networks) => all.push(draw(networks).then(({ got }) => errorOf(got)));
   for (let i = 0; i < 1_000; i++) ask(networkAt(1));
   for (let i = 0; i < 1_000; i++) ask(networkAt(2, i));
   ask(networkAt(3));
@@ -221,7 +221,7 @@ test('requests that wait are shares too: a greedy network leaves room for others
 });
 
 test('who is over his share is told before he gets a token', async () => {
-  const { challenges, draw, clock } = setUp({ openPerNarrowMax: 3 });
+  const { challenges, draw, clock } = setUp({ openPerClientMax: 3 });
   const network = networkAt(1);
   assert.equal(challenges.waitSeconds(network), 0);
   for (let i = 0; i < 3; i++) await draw(network);
@@ -237,8 +237,8 @@ test('without shares nobody is refused: the oldest gives way', async () => {
   const { challenges, draw, again } = setUp({
     sharesOn: false,
     openMax: 10,
-    openPerNarrowMax: 1,
-    openPerWideMax: 1,
+    openPerClientMax: 1,
+    openPerNeighbourhoodMax: 1,
   });
   const tokens = [];
   for (let i = 0; i < 15; i++) {

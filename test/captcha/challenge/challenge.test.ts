@@ -14,8 +14,8 @@ import {
 } from '../../support/captcha/challenges.ts';
 import { manualClock, seededRandom } from '../../support/seeded.ts';
 
-const network = networkAt(1);
-const visitor = { network, longWord: false };
+const networks = networkAt(1);
+const visitor = { networks, longWord: false };
 const plain = { longWord: false };
 
 function setUp(changes: Partial<ChallengesOptions> = {}) {
@@ -26,7 +26,7 @@ function setUp(changes: Partial<ChallengesOptions> = {}) {
   const image = (token: string) => challenges.image(token, visitor);
   const clip = (token: string) => challenges.clip(token, visitor);
   const verify = (token: string, answer: string) =>
-    challenges.verify(token, answer, network) !== undefined;
+    challenges.verify(token, answer, networks) !== undefined;
   return { clock, challenges, made, spoken, issue, image, clip, verify };
 }
 
@@ -191,7 +191,7 @@ test('digits are in the language of the first who asks for them, English without
 test('a client with a bad name gets a longer word, at the issue or at the fetch', async () => {
   const { challenges, made } = setUp();
   await challenges.image(challenges.issue({ longWord: true }), visitor);
-  await challenges.image(challenges.issue(plain), { network, longWord: true });
+  await challenges.image(challenges.issue(plain), { networks, longWord: true });
   assert.deepEqual(made, ['LONGWORD1', 'LONGWORD2']);
 });
 

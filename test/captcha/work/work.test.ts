@@ -20,10 +20,10 @@ import { makeTempDir } from '../../support/server/temp-dir.ts';
 const directory = makeTempDir('work');
 const clock = manualClock(Date.now());
 const keys = [seededRandom(1).bytes(32), seededRandom(2).bytes(32)] as const;
-const network = networkAt(1);
+const networks = networkAt(1);
 const asked = {
   site: 'pcs_a',
-  network,
+  networks,
   origin: 'https://shop.example',
   action: 'login',
   score: 3,
@@ -54,7 +54,7 @@ async function solved(more: Partial<typeof asked> = {}): Promise<Solution> {
 
 it('a solution says what it was made for, on each node, and the library of ALTCHA agrees', async () => {
   const solution = await solved();
-  const opened = beside.open(payloadOf(solution), network);
+  const opened = beside.open(payloadOf(solution), networks);
   assert.ok(opened);
   const { site, origin, action, score } = opened;
   assert.deepEqual({ ...asked, site, origin, action, score }, asked);
@@ -91,27 +91,27 @@ it('keys derived ahead are for calm networks, for one challenge each, and as goo
   const challenges = (await Promise.all(made)).map((one) => (one.ok ? one.value : assert.fail()));
   assert.equal(new Set(challenges.map(({ parameters }) => parameters.nonce)).size, 3);
   assert.equal(new Set(challenges.map(({ parameters }) => parameters.keySignature)).size, 3);
-  const opened = fresh.open(payloadOf(await solve(challenges[1])), network);
+  const opened = fresh.open(payloadOf(await solve(challenges[1])), networks);
   assert.equal(opened?.action, asked.action);
 });
 
 it('is good once, whichever node is asked, and until its time is over', async () => {
-  const opened = work.open(payloadOf(await solved()), network)!;
+  const opened = work.open(payloadOf(await solved()), networks)!;
   const race = await Promise.all([work, beside, work, beside].map((node) => node.use(opened)));
   assert.deepEqual(race.map((used) => used.ok && used.value).sort(), [false, false, false, true]);
-  const late = work.open(payloadOf(await solved()), network)!;
+  const late = work.open(payloadOf(await solved()), networks)!;
   clock.advance(120_000);
   assert.deepEqual(await work.use(late), { ok: true, value: false });
   assert.deepEqual(await beside.use(opened), { ok: true, value: false });
   const year = 365 * 86_400_000;
   clock.advance(year);
-  const future = work.open(payloadOf(await solved()), network)!;
+  const future = work.open(payloadOf(await solved()), networks)!;
   clock.advance(-year);
   assert.deepEqual(await work.use(future), { ok: true, value: false }, 'a clock that was ahead');
 });
 
 it('is not forgotten by a store that was closed and opened again', async () => {
-  const opened = work.open(payloadOf(await solved()), network)!;
+  const opened = work.open(payloadOf(await solved()), networks)!;
   assert.deepEqual(await work.use(opened), { ok: true, value: true });
   await stores[1]!.close();
   stores[1] = openLmdbStore({ path: directory.path, clock, log: createLog('silent') });
@@ -153,19 +153,19 @@ it('another network, another key, altered parameters and keys that were not foun
     ['nothing', ''],
     ['too long', payloadOf({ ...good, more: 'x'.repeat(solutionCharactersMax) })],
   ];
-  for (const [name, text] of bad) assert.equal(work.open(text, network), undefined, name);
+  for (const [name, text] of bad) assert.equal(work.open(text, networks), undefined, name);
   const text = payloadOf(good);
   assert.equal(work.open(text, networkAt(2)), undefined, 'of another network');
-  assert.equal(openWork(stores[0]!, [keys[1], keys[0]]).open(text, network), undefined);
+  assert.equal(openWork(stores[0]!, [keys[1], keys[0]]).open(text, networks), undefined);
   assert.ok(work.open(text, networkAt(1, 7)), 'another address of the network');
-  assert.ok(work.open(text.replace(/=+$/, ''), network), 'without padding');
+  assert.ok(work.open(text.replace(/=+$/, ''), networks), 'without padding');
 });
 
 it('what the store cannot keep is not good, and no more challenges are made at a time than is bounded', async () => {
   const memory = createMemoryStore();
   memory.failFrom(0);
   const failing = openWork(memory);
-  const opened = failing.open(payloadOf(await solved()), network)!;
+  const opened = failing.open(payloadOf(await solved()), networks)!;
   const used = await failing.use(opened);
   assert.equal(!used.ok && used.error, 'store_unavailable');
   const { limit } = work.table;

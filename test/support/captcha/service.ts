@@ -94,11 +94,11 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
     clip: async () => ok(rendered(clip.answer, clip.wav)),
   };
   const challenges = challengesOver(pool, { clock, random, heldBytesMax: 10_000_000 });
-  const network = networkAt(1);
-  const visitor = { network, longWord: false };
+  const networks = networkAt(1);
+  const visitor = { networks, longWord: false };
   const keys = [random.bytes(32), random.bytes(32)] as const;
   const works = createWork({ store: createMemoryStore(), clock, random, keys, lifetimeMs });
-  const task = { site: '', network, origin: '', action: '', score: 0, triesMax: 3 };
+  const task = { site: '', networks, origin: '', action: '', score: 0, triesMax: 3 };
   const receipts = createReceipts({
     store: createMemoryStore(),
     clock,
@@ -143,7 +143,7 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
   async function verify(request: Request): Promise<Reply> {
     const fields = await readFields(request);
     const text = (name: string) => (fields.ok ? fields.value.text(name) : undefined);
-    if (!challenges.verify(text('token') ?? '', text('answer') ?? '', network))
+    if (!challenges.verify(text('token') ?? '', text('answer') ?? '', networks))
       return json({ ok: false });
     const origin = firstHeader(request, 'origin');
     const receipt = await receipts.issue({
@@ -158,7 +158,7 @@ export async function startCaptchaService(): Promise<TestCaptchaService> {
   async function judgeWork(request: Request): Promise<Reply> {
     const fields = await readFields(request);
     const text = (name: string) => (fields.ok ? fields.value.text(name) : undefined);
-    const solved = works.open(text('work') ?? '', network);
+    const solved = works.open(text('work') ?? '', networks);
     if (solved === undefined) return json({ ok: false });
     const by = { siteKey: text('sitekey'), origin: firstHeader(request, 'origin') };
     const receipt = await receipts.issue({ ...by, action: text('action') ?? '', level: 'silent' });
