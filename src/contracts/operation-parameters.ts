@@ -37,6 +37,11 @@ export function choice<const Names extends readonly string[]>(names: Names) {
   );
 }
 
+/** A value that is typed without a name before it. @param value its name in the help, such as `role` */
+export function argument<S extends Parameter['schema']>(schema: S, value: string, help: string) {
+  return { schema, value, help, isArgument: true, kept: true } as const;
+}
+
 /** A flag: on or off. */
 export const flag = v.optional(v.boolean('It is a flag.'), false);
 
@@ -84,8 +89,8 @@ export const rangeOrGroup = {
 } as const satisfies Parameter;
 
 /** An address as people type it; read, it is canonical. */
-export const address = {
-  schema: v.pipe(
+export const address = argument(
+  v.pipe(
     textOf(rangeCharsMax),
     v.rawTransform(({ dataset, addIssue, NEVER }) => {
       const ip = canonicalIp(typedAddress(dataset.value));
@@ -94,19 +99,11 @@ export const address = {
       return NEVER;
     }),
   ),
-  value: 'address',
-  help: 'as list shows it',
-  isArgument: true,
-  kept: true,
-} as const satisfies Parameter;
+  'address',
+  'as list shows it',
+);
 
-export const listedName = {
-  schema: shortText,
-  value: 'name',
-  help: 'as list shows it',
-  isArgument: true,
-  kept: true,
-} as const satisfies Parameter;
+export const listedName = argument(shortText, 'name', 'as list shows it');
 
 /** A note that operators alone see. */
 export const note = {

@@ -54,12 +54,3 @@ export function comparePrefixes(a: IndexPrefix, b: IndexPrefix): number {
   }
   return a.length - b.length;
 }
-
-/** Returns true when every address of `inner` lies in `outer`. */
-export function covers(outer: IndexPrefix, inner: IndexPrefix): boolean {
-  return (
-    outer.family === inner.family &&
-    outer.length <= inner.length &&
-    commonBits(outer.words, inner.words, outer.length) === outer.length
-  );
-}

@@ -3,6 +3,8 @@
  * failed. The script is app's: it opens the shared memory and runs the integration in it.
  */
 
+import { once } from 'node:events';
+import type { Server } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import type { AccountsTable } from '../access/accounts/accounts-table.ts';
 import type { KeyTableReader } from '../access/keys/key-table.ts';
@@ -45,6 +47,15 @@ export function parseHostPort(text: string): IntegrationEndpoint | undefined {
 /** As it is written in settings. */
 function endpointText({ family, address, port }: IntegrationEndpoint): string {
   return family === 6 ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+/** @throws the system's error, such as EADDRINUSE */
+export async function listenAt(
+  server: Server,
+  { address, port }: IntegrationEndpoint,
+): Promise<void> {
+  server.listen({ host: address, port, ipv6Only: true });
+  await once(server, 'listening');
 }
 
 /** Shared memory as an integration has it in its thread. */

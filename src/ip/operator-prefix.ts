@@ -34,6 +34,13 @@ function faultOf(text: string, detail = ''): string {
   return `${shown} is neither an address nor a network such as 192.0.2.0/24`;
 }
 
+/** @throws Error for a text that was not checked before */
+export function checkedPrefix(text: string): Prefix {
+  const prefix = parseOperatorPrefix(text);
+  if (!prefix.ok) throw new Error(`'${text}' is not a prefix`);
+  return prefix.value;
+}
+
 function meansTheSame(text: string, { family, words, length }: Prefix): boolean {
   const [address, addressLength] = readByLibrary(text);
   if (address === undefined) return false;

@@ -158,11 +158,6 @@ export function compareWords(a: Uint32Array, b: Uint32Array): number {
   return 0;
 }
 
-/** IPv4 before IPv6, then by address, then the shorter (covering) prefix first. */
-export function compare(a: Prefix, b: Prefix): number {
-  return a.family - b.family || compareWords(a.words, b.words) || a.length - b.length;
-}
-
 /** Parses "first - last" (spaces optional, both ends inclusive). Error: `invalid_range`. */
 export function parseRange(text: string): Result<IpRange> {
   if (text.length > 2 * ipTextLengthMax + 16)

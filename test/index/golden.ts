@@ -1,6 +1,6 @@
 /** A slow index that is right by inspection: a map from prefix to value, asked per length. */
 
-import { comparePrefixes, covers, hostMask, type IndexPrefix } from '../../src/index/prefix.ts';
+import { commonBits, comparePrefixes, hostMask, type IndexPrefix } from '../../src/index/prefix.ts';
 import { widthOf } from '../../src/ip/prefix.ts';
 
 export function masked(family: 4 | 6, words: ArrayLike<number>, length: number): IndexPrefix {
@@ -54,4 +54,12 @@ export function createGolden(): Golden {
         .map(textOf);
     },
   };
+}
+
+function covers(outer: IndexPrefix, inner: IndexPrefix): boolean {
+  return (
+    outer.family === inner.family &&
+    outer.length <= inner.length &&
+    commonBits(outer.words, inner.words, outer.length) === outer.length
+  );
 }

@@ -4,6 +4,7 @@ import * as v from 'valibot';
 import { expect, type OperationTools, operationsOn } from '../../contracts/operation.ts';
 import {
   account,
+  argument,
   choice,
   flag,
   listedName,
@@ -146,20 +147,8 @@ export const renameKey = operation({
   purpose: 'give a named key another name; it goes on working',
   parameters: {
     email: account,
-    name: {
-      schema: shortText,
-      value: 'name',
-      help: 'the name of now',
-      isArgument: true,
-      kept: true,
-    },
-    newName: {
-      schema: shortText,
-      value: 'new-name',
-      help: 'unique among those of the account',
-      isArgument: true,
-      kept: true,
-    },
+    name: argument(shortText, 'name', 'the name of now'),
+    newName: argument(shortText, 'new-name', 'unique among those of the account'),
   },
   audit: 'required',
   async run(tools, { email, name, newName }) {
@@ -175,13 +164,7 @@ export const revokeKey = operation({
   name: 'key revoke',
   purpose: 'refuse a key from the next request on, for good',
   parameters: {
-    id: {
-      schema: shortText,
-      value: 'id',
-      help: 'the part between the underscores: pcl_<id>_…',
-      isArgument: true,
-      kept: true,
-    },
+    id: argument(shortText, 'id', 'the part between the underscores: pcl_<id>_…'),
   },
   audit: 'required',
   before: async () => 'active',
@@ -328,13 +311,7 @@ const puzzleOf = ({ passesClean, least }: SiteKeySettings): string =>
 const levelHelp =
   'what visitors pass at least: silent (work in the background), easy or hard (a picture); puzzle: a picture for everybody, as it was before there were levels';
 
-const siteKeyId = {
-  schema: shortText,
-  value: 'id',
-  help: 'the site key itself: pcs_…',
-  isArgument: true,
-  kept: true,
-} as const;
+const siteKeyId = argument(shortText, 'id', 'the site key itself: pcs_…');
 
 export const createSiteKey = operation({
   name: 'sitekey create',

@@ -3,10 +3,9 @@
  * start. The page's script shows the widget at work.
  */
 
-import { Card, CodeBlock } from '../../web/components/card.tsx';
+import { Card, CodeBlock, Ticks } from '../../web/components/card.tsx';
 import { ChallengeField, type ChallengeView } from '../../web/components/challenge.tsx';
 import { Button } from '../../web/components/form.tsx';
-import { Icon } from '../../web/components/icon.tsx';
 import type { Html } from '../../web/html.ts';
 import { type PageFrame, renderDocument } from '../../web/layout/layout.tsx';
 import { frameText, type Translations } from '../words.ts';
@@ -47,14 +46,7 @@ function challengeForm(frame: PageFrame, data: CaptchaPageData, text: Translatio
 function howItWorks({ captcha: text }: Translations): Html {
   return (
     <Card title={text.howTitle} icon="info">
-      <ul class="ticks">
-        {text.how.map((point) => (
-          <li>
-            <Icon name="check" />
-            <span>{point}</span>
-          </li>
-        ))}
-      </ul>
+      <Ticks points={text.how} />
       <p class="card-note">{text.honest}</p>
     </Card>
   );
@@ -178,14 +170,7 @@ function captchaForSites(data: CaptchaForSitesData, text: Translations): Html {
           </div>
           <div>
             <h3>{captcha.callsTitle}</h3>
-            <ul class="ticks">
-              {captcha.sitesPoints.map((point) => (
-                <li>
-                  <Icon name="check" />
-                  <span>{point}</span>
-                </li>
-              ))}
-            </ul>
+            <Ticks points={captcha.sitesPoints} />
           </div>
           <div>{code('captcha-calls', captcha.sitesCode, callsCode(secureUrl))}</div>
         </div>

@@ -9,7 +9,7 @@
 import { networkInterfaces } from 'node:os';
 import type { Config } from '../../config.ts';
 import { formatIp, parseIp } from '../../ip/address.ts';
-import { parseOperatorPrefix } from '../../ip/operator-prefix.ts';
+import { checkedPrefix } from '../../ip/operator-prefix.ts';
 import { contains } from '../../ip/prefix.ts';
 import { isLoopback, isLoopbackAddress } from '../../ip/special.ts';
 import type { Request } from './message.ts';
@@ -239,11 +239,7 @@ export function addressRules(trustedProxies: readonly string[]) {
   let trusted = '';
   const trustsUnix = trustedProxies.includes(unixPeer);
   const networks = trustedProxies.filter((text) => text !== unixPeer);
-  const prefixes = networks.map((text) => {
-    const prefix = parseOperatorPrefix(text);
-    if (!prefix.ok) throw new Error(`'${text}' is not a prefix`);
-    return prefix.value;
-  });
+  const prefixes = networks.map(checkedPrefix);
   return {
     /** False when no proxy is configured: then no such header is read. */
     hasProxies: trustedProxies.length > 0,

@@ -16,14 +16,15 @@ import { flagsOf, listScoreOf, metaOf, type Records, reportsOf } from '../../ind
 import { parseIp, readIp } from '../../ip/address.ts';
 import { isListable } from '../../ip/embedded-ipv4.ts';
 import { clientOf } from '../../ip/networks.ts';
-import { parseOperatorPrefix } from '../../ip/operator-prefix.ts';
+import { checkedPrefix } from '../../ip/operator-prefix.ts';
 import { contains } from '../../ip/prefix.ts';
 import { labelled } from '../counters.ts';
-import type {
-  IntegrationEndpoint,
-  RunningIntegration,
-  StartThread,
-  ThreadParts,
+import {
+  type IntegrationEndpoint,
+  listenAt,
+  type RunningIntegration,
+  type StartThread,
+  type ThreadParts,
 } from '../thread.ts';
 import { headerBytes, short, udpBytesMax } from './message.ts';
 import type { DnsCounters, Peer, Responder } from './responder.ts';
@@ -87,11 +88,7 @@ export async function openDnsbl(needs: {
 export async function runDnsbl(parts: ThreadParts, setup: DnsblSetup): Promise<RunningIntegration> {
   const { index, judge, accounts, quotas, keys, clock, noteMark, inIndexRead } = parts;
   const { zone, nameServers, baseUrl } = setup;
-  const allowed = setup.allow.map((text) => {
-    const prefix = parseOperatorPrefix(text);
-    if (!prefix.ok) throw new Error(`'${text}' is not a prefix`);
-    return prefix.value;
-  });
+  const allowed = setup.allow.map(checkedPrefix);
   const labels = openLabelReader(keys);
   const counters = createDnsCounters(setup.counters);
   const responder = createResponder({
@@ -264,13 +261,7 @@ export async function listenTcp(options: TcpOptions): Promise<Server> {
     });
     serve(socket, { ...ip, overTcp: true }, options, limits.idleMs);
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host: endpoint.address, port: endpoint.port, ipv6Only: true }, () => {
-      server.removeListener('error', reject);
-      resolve();
-    });
-  });
+  await listenAt(server, endpoint);
   return server;
 }
 

@@ -14,11 +14,12 @@ import type { IndexRead } from '../../index/reader.ts';
 import { labelled } from '../counters.ts';
 import { createPasses } from '../forward-auth/pass.ts';
 import { createDecider } from '../forward-auth/policy.ts';
-import type {
-  IntegrationEndpoint,
-  RunningIntegration,
-  StartThread,
-  ThreadParts,
+import {
+  type IntegrationEndpoint,
+  listenAt,
+  type RunningIntegration,
+  type StartThread,
+  type ThreadParts,
 } from '../thread.ts';
 import {
   type Agent,
@@ -237,13 +238,7 @@ export async function listenSpoe(options: {
     });
     if (connections.size > limits.connections) finish(connection, 'full', status.noRoom);
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host: endpoint.address, port: endpoint.port, ipv6Only: true }, () => {
-      server.removeListener('error', reject);
-      resolve();
-    });
-  });
+  await listenAt(server, endpoint);
   // For example, no file descriptor is left: new connections are not served, and nobody else suffers.
   server.on('error', () => {});
   const sweeping = every(limits.sweepMs, sweep);

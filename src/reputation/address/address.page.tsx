@@ -5,7 +5,7 @@
 
 import { scoreBand } from '../../contracts/reputation.ts';
 import { usageOf } from '../../geo/usage.ts';
-import { Card, CodeBlock } from '../../web/components/card.tsx';
+import { Card, CodeBlock, CopyButton } from '../../web/components/card.tsx';
 import {
   Gauge,
   ScoreScale,
@@ -713,16 +713,7 @@ function verdict(scene: AddressScene): Html {
           <span class="address mono" id="address">
             {breakableAddress(data.address)}
           </span>
-          <button
-            class="code-copy"
-            type="button"
-            hidden
-            data-copy="address"
-            data-done={text.code.copied}
-          >
-            <Icon name="copy" />
-            <span aria-live="polite">{text.code.copy}</span>
-          </button>
+          <CopyButton id="address" text={text} />
         </h1>
         <p class="verdict-line">
           <strong>{advice(data, text)}</strong> {saidBy(scene)}

@@ -2,7 +2,7 @@
 
 import type { MasterKey } from '../../access/keys/master-key.ts';
 import { expect, type OperationTools, operationsOn, refuse } from '../../contracts/operation.ts';
-import { choice, flag } from '../../contracts/operation-parameters.ts';
+import { argument, choice, flag } from '../../contracts/operation-parameters.ts';
 import { dateText } from '../../core/dates.ts';
 import { fail } from '../../core/result.ts';
 import { counted, grouped } from '../../core/text-table.ts';
@@ -114,13 +114,7 @@ export const publish = operation({
   purpose:
     'on: publish what the own reports say to peers, signed; off: end it and forget what was published',
   parameters: {
-    state: {
-      schema: choice(['on', 'off']),
-      value: 'on|off',
-      help: 'on or off',
-      isArgument: true,
-      kept: true,
-    },
+    state: argument(choice(['on', 'off']), 'on|off', 'on or off'),
   },
   audit: 'required',
   async run(tools, { state }) {

@@ -10,6 +10,7 @@ import {
   refuse,
 } from '../../contracts/operation.ts';
 import {
+  argument,
   choice,
   flag,
   listedName,
@@ -79,13 +80,11 @@ export interface ListTools extends OperationTools {
 
 const operation = operationsOn<ListTools>();
 
-const listArgument = {
-  schema: shortText,
-  value: 'file|url',
-  help: 'a file, - for standard input, or an http(s) address; gzip and zip are detected',
-  isArgument: true,
-  kept: true,
-} as const;
+const listArgument = argument(
+  shortText,
+  'file|url',
+  'a file, - for standard input, or an http(s) address; gzip and zip are detected',
+);
 const source = {
   schema: v.optional(
     v.pipe(
@@ -318,16 +317,14 @@ function everyIn(text: string): number | undefined {
   return ms !== undefined && ms >= minuteMs && ms <= everyMsMax ? ms : undefined;
 }
 
-const addSourceUrl = {
-  schema: v.pipe(
+const addSourceUrl = argument(
+  v.pipe(
     textOf(urlCharsMax),
     v.check((text) => URL.canParse(text), 'the address of the list is not valid'),
   ),
-  value: 'url',
-  help: 'an http(s) address; gzip and zip are detected',
-  isArgument: true,
-  kept: true,
-} as const;
+  'url',
+  'an http(s) address; gzip and zip are detected',
+);
 
 interface SourceInput extends ListKind {
   readonly path?: string | undefined;
@@ -449,13 +446,11 @@ export const switchOn = operation({
   name: 'source on',
   purpose: 'fetch a list of those that source offers shows; read its terms first',
   parameters: {
-    name: {
-      schema: choice(offeredLists.map(({ name }) => name)),
-      value: 'name',
-      help: 'as source offers shows it',
-      isArgument: true,
-      kept: true,
-    },
+    name: argument(
+      choice(offeredLists.map(({ name }) => name)),
+      'name',
+      'as source offers shows it',
+    ),
   },
   audit: 'required',
   async run(tools, { name }) {

@@ -7,6 +7,7 @@ import {
   account,
   address,
   anyAddress,
+  argument,
   shortText,
   textOf,
   typedDate,
@@ -132,13 +133,7 @@ export const retractOperation = operation({
   name: 'report retract',
   purpose: "take back all that a report's account said of its address; it loses trust",
   parameters: {
-    id: {
-      schema: v.optional(shortText),
-      value: 'id',
-      help: 'id of the report, as list shows it',
-      isArgument: true,
-      kept: true,
-    },
+    id: argument(v.optional(shortText), 'id', 'id of the report, as list shows it'),
     account: {
       schema: v.optional(account.schema),
       value: 'email',

@@ -20,6 +20,7 @@ import {
 } from '../../contracts/operation.ts';
 import {
   account,
+  argument,
   choice,
   flag,
   lastDays,
@@ -217,13 +218,7 @@ export const setRole = operation({
   purpose: 'who may use the console: operator or member; holds from the next request on',
   parameters: {
     email: account,
-    role: {
-      schema: choice(roles),
-      value: 'role',
-      help: 'operator: may use the console',
-      isArgument: true,
-      kept: true,
-    },
+    role: argument(choice(roles), 'role', 'operator: may use the console'),
   },
   audit: 'required',
   before: async (tools, { email }) => (await listedAccount(tools, email))?.role ?? '',
@@ -343,13 +338,7 @@ export const setPlan = operation({
   purpose: 'the plan that sites see in the scope subscription',
   parameters: {
     email: account,
-    plan: {
-      schema: choice(plans),
-      value: 'plan',
-      help: 'what the person has',
-      isArgument: true,
-      kept: true,
-    },
+    plan: argument(choice(plans), 'plan', 'what the person has'),
   },
   audit: 'required',
   async before(tools, { email }) {

@@ -138,22 +138,8 @@ function parties({ client, redirectHost }: ConsentPageData, text: ConsentCatalog
   return (
     <div class="consent-parties">
       <dl>
-        <div>
-          <dt>{text.site}</dt>
-          <dd>
-            <HostName host={client.id} registrable={client.registrable} />
-            {inItsLetters(foreign, text)}
-          </dd>
-        </div>
-        {differs && (
-          <div>
-            <dt>{text.answerGoesTo}</dt>
-            <dd>
-              <HostName host={redirectHost} registrable={client.registrable} />
-              {inItsLetters(foreignRedirect, text)}
-            </dd>
-          </div>
-        )}
+        {party(text.site, client.id, client, text)}
+        {differs && party(text.answerGoesTo, redirectHost, client, text)}
       </dl>
       {(foreign ?? foreignRedirect) !== undefined && (
         <Notice tone="warning">{text.foreignLetters}</Notice>
@@ -175,6 +161,23 @@ function mailNote(email: string, text: ConsentCatalogue): Html {
 }
 
 /** The text is isolated, as letters that run from the right would else reorder the text next to them. */
+function party(
+  name: string,
+  host: string,
+  { registrable }: Pick<ConsentPageData['client'], 'registrable'>,
+  text: ConsentCatalogue,
+): Html {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <HostName host={host} registrable={registrable} />
+        {inItsLetters(foreignForm(host), text)}
+      </dd>
+    </div>
+  );
+}
+
 function inItsLetters(foreign: string | undefined, text: ConsentCatalogue): Html {
   return (
     foreign !== undefined && (
@@ -425,19 +428,7 @@ export function nameTargetPage(frame: PageFrame, answer: ErrorAnswer, address: s
     leadsOn: true,
     rest: (
       <>
-        <dl class="consent-parties">
-          <div>
-            <dt>{text.site}</dt>
-            <dd>
-              <HostName host={redirect.host} registrable={client.registrable} />
-              {foreign !== undefined && (
-                <span class="host-foreign">
-                  {text.inItsLetters} <bdi>{foreign}</bdi>
-                </span>
-              )}
-            </dd>
-          </div>
-        </dl>
+        <dl class="consent-parties">{party(text.site, redirect.host, client, text)}</dl>
         {foreign !== undefined && <Notice tone="warning">{text.foreignLetters}</Notice>}
         <p>{text.named.warning}</p>
         <p>

@@ -1,7 +1,7 @@
 /** The front page: what the platform is, a box to look an address up, its two halves, one line of curl. */
 
 import { scoreBand } from '../../contracts/reputation.ts';
-import { CodeBlock } from '../../web/components/card.tsx';
+import { CodeBlock, Ticks } from '../../web/components/card.tsx';
 import { GateDrawing, ScoreScale } from '../../web/components/chart.tsx';
 import { LinkButton, LookupForm } from '../../web/components/form.tsx';
 import { Icon, type IconName } from '../../web/components/icon.tsx';
@@ -124,14 +124,7 @@ function halfCard({ icon, words, hrefs }: Half): Html {
         <Icon name={icon} />
         <span>{words.title}</span>
       </h3>
-      <ul class="ticks">
-        {words.points.map((point) => (
-          <li>
-            <Icon name="check" />
-            <span>{point}</span>
-          </li>
-        ))}
-      </ul>
+      <Ticks points={words.points} />
       <p class="acts">
         <LinkButton label={words.action} href={hrefs[0]} />
         <LinkButton label={words.more} href={hrefs[1]} kind="quiet" />

@@ -155,3 +155,17 @@ export function EmptyState({
     </div>
   );
 }
+
+/** Points of a text, each behind a tick. */
+export function Ticks({ points }: { readonly points: readonly string[] }): Html {
+  return (
+    <ul class="ticks">
+      {points.map((point) => (
+        <li>
+          <Icon name="check" />
+          <span>{point}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}

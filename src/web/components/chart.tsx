@@ -13,7 +13,7 @@ import {
 } from '../../contracts/reputation.ts';
 import { classes, type Html } from '../html.ts';
 import type { Translations } from '../language.ts';
-import { Table } from './table.tsx';
+import { Table, type TableOptions } from './table.tsx';
 
 export interface Bar {
   /** First column of the table, e.g. the day. */
@@ -66,40 +66,71 @@ function barShape(bar: Bar, index: number, highest: number): Html {
 export function BarChart(options: BarChartOptions): Html {
   const bars = options.bars.slice(0, barsMax);
   const highest = Math.max(1, ...bars.map((bar) => bar.value));
-  const middle = bars[Math.floor(bars.length / 2)];
   return (
     <figure class="chart">
       <div class="chart-frame">
-        <span class="chart-top" aria-hidden="true">
-          {options.top}
-        </span>
-        <svg
-          class="chart-bars"
-          viewBox={`0 0 ${Math.max(1, bars.length) * barPitch - (barPitch - barWidth)} ${chartHeight}`}
-          preserveAspectRatio="none"
-          width="100%"
-          height="160"
-          role="img"
-          aria-label={options.summary}
+        <Plot
+          top={options.top}
+          width={Math.max(1, bars.length) * barPitch - (barPitch - barWidth)}
+          summary={options.summary}
+          labels={bars.map(({ label }) => label)}
         >
           {bars.map((bar, index) => barShape(bar, index, highest))}
-        </svg>
-        <div class="chart-days" aria-hidden="true">
-          <span>{bars[0]?.label}</span>
-          <span class="chart-middle">{middle?.label}</span>
-          <span>{bars.at(-1)?.label}</span>
-        </div>
+        </Plot>
       </div>
-      <details class="chart-table">
-        <summary>{options.tableLabel}</summary>
-        <Table
-          caption={options.summary}
-          columns={[{ title: options.columns[0] }, { title: options.columns[1], numeric: true }]}
-          rows={bars.filter((bar) => bar.value > 0).map((bar) => [bar.label, bar.formatted])}
-          scroll
-        />
-      </details>
+      <DataTable
+        label={options.tableLabel}
+        caption={options.summary}
+        columns={[{ title: options.columns[0] }, { title: options.columns[1], numeric: true }]}
+        rows={bars.filter((bar) => bar.value > 0).map((bar) => [bar.label, bar.formatted])}
+      />
     </figure>
+  );
+}
+
+interface PlotOptions {
+  /** The highest value, next to the top line. */
+  readonly top: string;
+  readonly width: number;
+  readonly summary: string;
+  /** From left to right: the first, the middle and the last one stand below. */
+  readonly labels: readonly string[];
+  readonly children: Html;
+}
+
+function Plot({ top, width, summary, labels, children }: PlotOptions): Html {
+  return (
+    <>
+      <span class="chart-top" aria-hidden="true">
+        {top}
+      </span>
+      <svg
+        class="chart-bars"
+        viewBox={`0 0 ${width} ${chartHeight}`}
+        preserveAspectRatio="none"
+        width="100%"
+        height="160"
+        role="img"
+        aria-label={summary}
+      >
+        {children}
+      </svg>
+      <div class="chart-days" aria-hidden="true">
+        <span>{labels[0]}</span>
+        <span class="chart-middle">{labels[Math.floor(labels.length / 2)]}</span>
+        <span>{labels.at(-1)}</span>
+      </div>
+    </>
+  );
+}
+
+/** The numbers behind a chart, in a line that opens in place. */
+function DataTable({ label, ...table }: TableOptions & { readonly label: string }): Html {
+  return (
+    <details class="chart-table">
+      <summary>{label}</summary>
+      <Table {...table} scroll />
+    </details>
   );
 }
 
@@ -217,23 +248,20 @@ export function Timeline({ days, marker, summary, tableLabel, columns }: Timelin
           </text>
         ))}
       </svg>
-      <details class="chart-table">
-        <summary>{tableLabel}</summary>
-        <Table
-          caption={summary}
-          columns={[
-            { title: columns[0] },
-            ...(marker ? [{ title: columns[1], numeric: true }] : []),
-            { title: columns[2], numeric: true },
-          ]}
-          rows={days.map(({ label, scoreText, countText }) => [
-            label,
-            ...(marker ? [scoreText] : []),
-            countText,
-          ])}
-          scroll
-        />
-      </details>
+      <DataTable
+        label={tableLabel}
+        caption={summary}
+        columns={[
+          { title: columns[0] },
+          ...(marker ? [{ title: columns[1], numeric: true }] : []),
+          { title: columns[2], numeric: true },
+        ]}
+        rows={days.map(({ label, scoreText, countText }) => [
+          label,
+          ...(marker ? [scoreText] : []),
+          countText,
+        ])}
+      />
     </figure>
   );
 }
@@ -316,29 +344,13 @@ export function LineChart(given: LineChartOptions): Html {
   return (
     <figure class="chart">
       <div class="chart-frame">
-        <span class="chart-top" aria-hidden="true">
-          {format(highest)}
-        </span>
-        <svg
-          class="chart-bars"
-          viewBox={`0 0 ${width} ${chartHeight}`}
-          preserveAspectRatio="none"
-          width="100%"
-          height="160"
-          role="img"
-          aria-label={summary}
-        >
+        <Plot top={format(highest)} width={width} summary={summary} labels={labels}>
           {lines.map((line, i) => (
             <path class={classes('line', i > 0 && 'is-second')} d={path(line)}>
               <title>{line.name}</title>
             </path>
           ))}
-        </svg>
-        <div class="chart-days" aria-hidden="true">
-          <span>{labels[0]}</span>
-          <span class="chart-middle">{labels[Math.floor(labels.length / 2)]}</span>
-          <span>{labels.at(-1)}</span>
-        </div>
+        </Plot>
         <ul class="chart-key" aria-hidden="true">
           {lines.map(({ name }, i) => (
             <li>
@@ -350,18 +362,15 @@ export function LineChart(given: LineChartOptions): Html {
           ))}
         </ul>
       </div>
-      <details class="chart-table">
-        <summary>{given.tableLabel}</summary>
-        <Table
-          caption={summary}
-          columns={[
-            { title: given.labelTitle },
-            ...lines.map(({ name }) => ({ title: name, numeric: true })),
-          ]}
-          rows={lineRows(labels, lines, format)}
-          scroll
-        />
-      </details>
+      <DataTable
+        label={given.tableLabel}
+        caption={summary}
+        columns={[
+          { title: given.labelTitle },
+          ...lines.map(({ name }) => ({ title: name, numeric: true })),
+        ]}
+        rows={lineRows(labels, lines, format)}
+      />
     </figure>
   );
 }

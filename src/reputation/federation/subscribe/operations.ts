@@ -9,7 +9,13 @@ import {
   queriesOn,
   refuse,
 } from '../../../contracts/operation.ts';
-import { choice, flag, textOf, wholeNumber } from '../../../contracts/operation-parameters.ts';
+import {
+  argument,
+  choice,
+  flag,
+  textOf,
+  wholeNumber,
+} from '../../../contracts/operation-parameters.ts';
 import { dateText } from '../../../core/dates.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { fail } from '../../../core/result.ts';
@@ -101,13 +107,7 @@ const budget = {
   help: 'votes that may be open while none was confirmed; 0: by its weight',
   kept: true,
 } as const;
-const named = {
-  schema: textOf(260),
-  value: 'peer',
-  help: 'name or number, as peer list shows them',
-  isArgument: true,
-  kept: true,
-} as const;
+const named = argument(textOf(260), 'peer', 'name or number, as peer list shows them');
 
 async function peerNamed({ store }: Pick<OperationTools, 'store'>, name: string) {
   const found = await findPeer(store, name);
