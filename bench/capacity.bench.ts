@@ -20,18 +20,14 @@ import {
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { hostText } from './check-table.ts';
 import { checkPath, openChecks, openLoad } from './http-load.ts';
-import { cpuSeconds } from './rbldnsd-peer.ts';
 import { type BenchRow, besidePeer, median, rowAtMost } from './row.ts';
+import { cpuSeconds, cpuUsOf } from './work.ts';
 
+// Services that are known good have entries as well.
+// biome-ignore format: a table.
 const sizes = {
   tiny: { starts: 1, quietMs: 100, checkSeconds: 1, entries: [500] },
-  // Services that are known good have entries as well.
-  full: {
-    starts: 3,
-    quietMs: 20_000,
-    checkSeconds: 3,
-    entries: [1_000_000, 8_000_000, 31_900_000],
-  },
+  full: { starts: 3, quietMs: 20_000, checkSeconds: 3, entries: [1_000_000, 8_000_000, 31_900_000] },
 } as const;
 type Plan = (typeof sizes)[keyof typeof sizes];
 
@@ -55,94 +51,62 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const plan = sizes[size];
   const empty = await measured(0, plan);
   const rows: BenchRow[] = [];
-  for (const count of plan.entries) {
-    const { memory, ms, cpuMs, storeMiB, entries, imported, checkNs, feeds, indexBytes } =
-      await measured(count, plan);
-    const name = `${entries.toLocaleString('en-US')} entries`;
-    const beyond = Math.round(imported.serverMiB - memory.own);
-    const command = Math.round(imported.commandMiB);
-    const { p99, p99Before, p99Worst } = imported;
-    rows.push(
-      {
-        ...rowAtMost(`${name}: ${duringImport}`, 'MiB', beyond, goals.serverMiB),
-        note: `${imported.seconds.toFixed(0)} s, in lists of at most ${rowsMax.toLocaleString('en-US')}`,
-      },
-      {
-        ...besidePeer(`${name}: check p99 during the import`, 'ms', p99, 'before it', p99Before),
-        goal: `≤ ${goals.checks} × before`,
-        ok: p99 <= goals.checks * p99Before,
-        note: `the median of every ${plan.checkSeconds} s, the worst ${p99Worst.toFixed(2)} ms; 64 connections`,
-      },
-      rowAtMost(
-        `${name}: memory of the command during the import`,
-        'MiB',
-        command,
-        goals.commandMiB,
-      ),
-      rowAtMost(
-        `${name}: memory of the index, an entry`,
-        'bytes',
-        indexBytes / entries,
-        goals.bytesAnEntry,
-      ),
-      {
-        name: `${name}: memory in all, feeds included`,
-        unit: 'MiB',
-        ours: Math.round(memory.own),
-        note: `${Math.round(empty.memory.own)} with no entry; and ${Math.round(memory.mapped)} MiB of mapped files, which the system takes back when it needs them`,
-      },
-      {
-        name: `${name}: start after a stop`,
-        unit: 'ms',
-        ours: ms,
-        peer: 'no entry',
-        peerValue: empty.ms,
-        note: `${(cpuMs / 1_000).toFixed(1)} s of processor time, ${(empty.cpuMs / 1_000).toFixed(1)} with no entry`,
-      },
-      {
-        ...besidePeer(`${name}: CPU of a check`, 'ns', checkNs, 'no entry', empty.checkNs),
-        note: 'of all threads; 64 connections, 4,000 of the hosts',
-      },
-      {
-        name: `${name}: a build of all feeds from nothing`,
-        unit: 's',
-        ours: feeds.seconds,
-        note: `${feeds.entries.toLocaleString('en-US')} entries in them`,
-      },
-      { name: `${name}: the store`, unit: 'MiB', ours: storeMiB },
-    );
-  }
+  for (const count of plan.entries) rows.push(...rowsOf(await measured(count, plan), empty, plan));
   return rows;
 }
 
-interface Measured {
-  /** Milliseconds; the quickest of some starts, and what the median one took of processors. */
-  readonly ms: number;
-  readonly cpuMs: number;
-  /** Resident MiB; pages of files apart. */
-  readonly memory: { readonly own: number; readonly mapped: number };
-  readonly storeMiB: number;
-  readonly entries: number;
-  readonly imported: Imported;
-  /** Nodes and records. */
-  readonly indexBytes: number;
-  /** Processor time of one check over HTTP. */
-  readonly checkNs: number;
-  readonly feeds: { readonly seconds: number; readonly entries: number };
+type Measured = Awaited<ReturnType<typeof measured>>;
+
+function rowsOf(found: Measured, empty: Measured, { checkSeconds }: Plan): BenchRow[] {
+  const { memory, imported, entries, feeds } = found;
+  const name = `${entries.toLocaleString('en-US')} entries`;
+  const beyond = Math.round(imported.serverMiB - memory.own);
+  const [command, commandMiB] = ['memory of the command during the import', imported.commandMiB];
+  const [index, anEntry] = ['memory of the index, an entry', found.indexBytes / entries];
+  const { p99, p99Before, p99Worst } = imported;
+  const seconds = (ms: number) => (ms / 1_000).toFixed(1);
+  return [
+    {
+      ...rowAtMost(`${name}: ${duringImport}`, 'MiB', beyond, goals.serverMiB),
+      note: `${imported.seconds.toFixed(0)} s, in lists of at most ${rowsMax.toLocaleString('en-US')}`,
+    },
+    {
+      ...besidePeer(`${name}: check p99 during the import`, 'ms', p99, 'before it', p99Before),
+      goal: `≤ ${goals.checks} × before`,
+      ok: p99 <= goals.checks * p99Before,
+      note: `the median of every ${checkSeconds} s, the worst ${p99Worst.toFixed(2)} ms; 64 connections`,
+    },
+    rowAtMost(`${name}: ${command}`, 'MiB', Math.round(commandMiB), goals.commandMiB),
+    rowAtMost(`${name}: ${index}`, 'bytes', anEntry, goals.bytesAnEntry),
+    {
+      name: `${name}: memory in all, feeds included`,
+      unit: 'MiB',
+      ours: Math.round(memory.own),
+      note: `${Math.round(empty.memory.own)} with no entry; and ${Math.round(memory.mapped)} MiB of mapped files, which the system takes back when it needs them`,
+    },
+    {
+      name: `${name}: start after a stop`,
+      unit: 'ms',
+      ours: found.ms,
+      peer: 'no entry',
+      peerValue: empty.ms,
+      note: `${seconds(found.cpuMs)} s of processor time, ${seconds(empty.cpuMs)} with no entry`,
+    },
+    {
+      ...besidePeer(`${name}: CPU of a check`, 'ns', found.checkNs, 'no entry', empty.checkNs),
+      note: 'of all threads; 64 connections, 4,000 of the hosts',
+    },
+    {
+      name: `${name}: a build of all feeds from nothing`,
+      unit: 's',
+      ours: feeds.seconds,
+      note: `${feeds.entries.toLocaleString('en-US')} entries in them`,
+    },
+    { name: `${name}: the store`, unit: 'MiB', ours: found.storeMiB },
+  ];
 }
 
-/** Most memory of their own that the server and the command had. */
-interface Imported {
-  readonly serverMiB: number;
-  readonly commandMiB: number;
-  readonly seconds: number;
-  /** Of checks, in ms. */
-  readonly p99Before: number;
-  readonly p99: number;
-  readonly p99Worst: number;
-}
-
-async function measured(count: number, { starts, quietMs, checkSeconds }: Plan): Promise<Measured> {
+async function measured(count: number, { starts, quietMs, checkSeconds }: Plan) {
   using directory = makeTempDir('bench-capacity');
   const dataDir = directory.path;
   const serve = (withKey = false) =>
@@ -150,8 +114,7 @@ async function measured(count: number, { starts, quietMs, checkSeconds }: Plan):
   await using first = await serve(true);
   const imported = await load(first, count, checkSeconds);
   await first.stop();
-  const times: number[] = [];
-  const cpuTimes: number[] = [];
+  const [times, cpuTimes]: [number[], number[]] = [[], []];
   for (let i = 0; i < starts; i++) {
     const startMs = performance.now();
     await using server = await serve();
@@ -165,45 +128,39 @@ async function measured(count: number, { starts, quietMs, checkSeconds }: Plan):
   await sleep(quietMs);
   const memory = memoryOf(server.pid);
   const { entries } = (await server.fetch('/readyz')).json() as { entries: number };
+  const parts = await metric(server, 'portcullis_index_bytes');
+  using checks = openLoad(checkedHosts().map(checkPath), { Key: first.key });
+  const ask = async () => (await checks.run(server.port, checkSeconds)).answers;
   return {
+    /** The quickest of some starts, and what the median one took of processors. */
     ms: Math.min(...times),
     cpuMs: median(cpuTimes),
     memory,
     storeMiB: (statSync(join(dataDir, 'store', 'data.mdb')).blocks * 512) / 2 ** 20,
     entries,
     imported,
-    indexBytes: await indexBytesOf(server),
-    checkNs: await checkNsOf(server, first.key, checkSeconds),
+    /** Nodes and records. */
+    indexBytes: parts.get('part="touched"')! + parts.get('part="records"')!,
+    checkNs: 1_000 * (await cpuUsOf(server, ask)),
     feeds,
   };
 }
 
 /** Waits for the first build behind a start. */
-async function feedsOf(server: TestServer): Promise<Measured['feeds']> {
+async function feedsOf(server: TestServer) {
   const one = async (name: string) =>
     (await metric(server, `portcullis_feed_${name}`)).get('') ?? 0;
   await within(async () => (await one('builds_total')) > 0, 'the feeds', feedsMs);
   return { seconds: await one('build_seconds'), entries: await one('entries') };
 }
 
-async function indexBytesOf(server: TestServer): Promise<number> {
-  const parts = await metric(server, 'portcullis_index_bytes');
-  return parts.get('part="touched"')! + parts.get('part="records"')!;
-}
-
-async function checkNsOf(server: TestServer, key: string, seconds: number): Promise<number> {
-  using load = openLoad(checkedHosts().map(checkPath), { Key: key });
-  const before = cpuSeconds(server);
-  const { answers } = await load.run(server.port, seconds);
-  return (1e9 * (cpuSeconds(server) - before)) / answers;
-}
-
-async function load(server: TestServer, count: number, seconds: number): Promise<Imported> {
+/** Most memory of their own that the server and the command had; p99 of checks, in ms. */
+async function load(server: TestServer, count: number, seconds: number) {
   const path = join(server.dataDir, 'hosts.txt');
   const next = publicHosts();
   const most = { serverMiB: 0, commandMiB: 0 };
   using checks = openChecks(checkedHosts(), server.key);
-  const p99 = async () => (await checks.run(server.port, seconds)).p99;
+  const p99 = () => checks.p99(server.port, seconds);
   const p99Before = await p99();
   const beside: number[] = [];
   const startMs = performance.now();
@@ -258,8 +215,8 @@ async function writeHosts(path: string, next: () => number, count: number): Prom
   await once(file, 'finish');
 }
 
-/** Nothing of a process that has just ended. */
-function memoryOf(pid: number): Measured['memory'] {
+/** Resident MiB; pages of files apart. It is nothing of a process that has just ended. */
+function memoryOf(pid: number): { readonly own: number; readonly mapped: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const of = (name: string) => {
     return Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) / 1_024;

@@ -60,6 +60,7 @@ import { cpuSecondsSince, inParallel } from './work.ts';
 type Size = 'tiny' | 'full';
 
 const execute = promisify(execFile);
+const own = fileURLToPath(import.meta.url);
 
 // How many of the spoken challenges programs understand, and how much of the speech reaches an ear. The
 // controls are the same voices as anybody has them, in no room and hardly any babble.
@@ -131,12 +132,11 @@ function soundRows(size: Size, language: SpokenLanguage): BenchRow[] {
 
 const sheets = 'test-output/captcha-eye';
 const sheetRows = 6;
-const counts = { tiny: 1, full: 100 } as const;
-/** Words in one look and in six, for letters that are taken for one another: rare ones need many words. */
-const glanceCounts = { tiny: { 1: 1, 6: 1 }, full: { 1: 2_000, 6: 300 } } as const;
-const manyCounts = { tiny: 1, full: 1_000 } as const;
-/** Controls and readers that take seconds a word. */
-const fewCounts = { tiny: 1, full: 25 } as const;
+/** `glances`: words in one look and in six, for letters taken for one another; `few`: controls that take seconds a word. */
+const wordCounts = {
+  tiny: { usual: 1, glances: { 1: 1, 6: 1 }, many: 1, few: 1 },
+  full: { usual: 100, glances: { 1: 2_000, 6: 300 }, many: 1_000, few: 25 },
+} as const;
 
 /** Goals are shares of the words; a tiny run is not judged. */
 interface Trial {
@@ -158,64 +158,51 @@ const parts = {
   sound: (size: Size) => soundRows(size, 'en'),
   'French sound': (size: Size) => soundRows(size, 'fr'),
 } as const;
-type Part = keyof typeof parts;
 
-/** Each part has a process of its own: all cores read, and processor time is that of the part. */
+/**
+ * Each part has a process of its own: all cores read, and processor time is that of the part.
+ * @param size tiny: of each row one word or clip, and nothing is judged
+ */
 export async function run(size: Size): Promise<BenchRow[]> {
   const names = Object.keys(parts);
-  const child = fileURLToPath(new URL('./captcha-attack-child.js', import.meta.url));
-  const found = new Map<string, BenchRow[]>();
+  const found = names.map((): BenchRow[] => []);
   await inParallel(names.length, availableParallelism(), async (n) => {
-    const name = names[n]!;
-    const { stdout } = await execute(process.execPath, [child, name, size]);
-    found.set(name, JSON.parse(stdout) as BenchRow[]);
+    const { stdout } = await execute(process.execPath, [own, names[n]!, size]);
+    found[n] = JSON.parse(stdout) as BenchRow[];
   });
-  return names.flatMap((name) => found.get(name)!);
-}
-
-/** @param size tiny: of each row one word or clip, and nothing is judged */
-export function rowsOf(name: string, size: Size): BenchRow[] {
-  return parts[name as Part](size);
+  return found.flat();
 }
 
 function challengesOf(level: 'default' | 'hard', size: Size): Challenge[] {
-  return seeds(70_001, counts[size]).map((seed) => soundChallenge(level, seed));
+  return seeds(70_001, wordCounts[size].usual).map((seed) => soundChallenge(level, seed));
 }
 
 function easyRows(size: Size): BenchRow[] {
-  const list = seeds(70_001, counts[size]);
+  const list = seeds(70_001, wordCounts[size].usual);
   const sound = challengesOf('default', size);
-  const few = list.slice(0, fewCounts[size]);
+  const few = list.slice(0, wordCounts[size].few);
   const straight = few.map((seed) => variantChallenge('default', seed, 'linear'));
   const circular = few.map((seed) => variantChallenge('default', seed, 'circular'));
   const mean = stillAttacks.find((attack) => attack.name === 'mean of all frames')!;
   const [global, energy] = blindSolvers as [Attack, Attack];
   const [proxy, knownWay] = motionReaders as [Attack, Attack];
+  const asOne = 'control: clouds that run as one';
+  const read = { challenges: sound, least: 0.95, motion: true };
+  // The control's goal is far from 0, and no matter of the version of the reader.
   const trials: Trial[] = [
     ...stillAttacks.map((attack) => ({ name: attack.name, attack, challenges: sound, most: 0 })),
     {
-      name: 'control: straight loop, mean of all frames',
+      name: `control: straight loop, ${mean.name}`,
       attack: mean,
       challenges: straight,
-      // Far from 0, and no matter of the version of the reader.
       least: 0.8,
     },
-    { name: global.name, attack: global, challenges: sound, motion: true },
-    {
-      name: `control: clouds that run as one, ${global.name}`,
-      attack: global,
-      challenges: circular,
-      motion: true,
-    },
-    { name: energy.name, attack: energy, challenges: sound, motion: true },
-    {
-      name: `control: clouds that run as one, ${energy.name}`,
-      attack: energy,
-      challenges: circular,
-      motion: true,
-    },
-    { name: proxy.name, attack: proxy, challenges: sound, least: 0.95, motion: true },
-    { name: knownWay.name, attack: knownWay, challenges: sound, least: 0.95, motion: true },
+    ...[global, energy].flatMap((attack) => [
+      { name: attack.name, attack, challenges: sound, motion: true },
+      { name: `${asOne}, ${attack.name}`, attack, challenges: circular, motion: true },
+    ]),
+    { name: proxy.name, attack: proxy, ...read },
+    { name: knownWay.name, attack: knownWay, ...read },
   ];
   const reader = createTemplateReader(profiles.default, readingSigmaDots);
   const tesseract = tesseractVersion();
@@ -237,7 +224,7 @@ function meansOfMany(
   reader: ReturnType<typeof createTemplateReader>,
   size: Size,
 ): BenchRow {
-  const many = seeds(51_001, manyCounts[size]);
+  const many = seeds(51_001, wordCounts[size].many);
   let read = 0;
   for (const seed of many) read += wordsRead(mean, [soundChallenge('default', seed)], reader);
   const row = { name: 'means of many pictures', unit: `of ${many.length} words`, ours: read };
@@ -269,22 +256,20 @@ function eyeRows(
   writeContactSheet(`${sheets}/${level}-poor-eye.png`, challenges.slice(0, sheetRows), poorEye);
   function mistaken(looks: 1 | 6): BenchRow {
     const eye = createEye(profiles[name], { ...goodEye, looks });
-    const list = seeds(71_001, glanceCounts[size][looks]);
+    const list = seeds(71_001, wordCounts[size].glances[looks]);
     // One at a time: the frames of all would fill the memory.
-    const pairs = confusedPairs(
-      list.map((seed, i) => {
-        const challenge = soundChallenge(name, seed);
-        return { answer: challenge.answer, read: eye.read(challenge, i) };
-      }),
-    );
-    const share = Math.round(10_000 * (pairs[0]?.share ?? 0)) / 10_000;
-    const told = looks === 1 ? 'one look' : 'six looks';
+    const looked = list.map((seed, i) => {
+      const challenge = soundChallenge(name, seed);
+      return { answer: challenge.answer, read: eye.read(challenge, i) };
+    });
+    const pairs = confusedPairs(looked);
     const often = pairs.filter((pair) => pair.share > 0.01);
     const named = often.map((pair) => `${pair.pair} ${(100 * pair.share).toFixed(1)}`).join(', ');
+    const told = looks === 1 ? 'one look' : 'six looks';
     const row = {
       name: `${level}: the letter that the eye most often takes for one other, ${told}`,
       unit: 'of 1, of that letter',
-      ours: share,
+      ours: Math.round(10_000 * (pairs[0]?.share ?? 0)) / 10_000,
       note: `${often.length} pairs over 1 %${named && `: ${named}`}; ${list.length} words, ${surely(pairs[0])}`,
     };
     return judged(size, row, { most: 0.01 });
@@ -356,4 +341,9 @@ type Bound = { readonly most: number } | { readonly least: number };
 function judged(size: Size, row: BenchRow, bound: Bound, value = row.ours): BenchRow {
   const goal = 'most' in bound ? atMost(value, bound.most) : atLeast(value, bound.least);
   return size === 'full' ? { ...row, ...goal } : { ...row, goal: goal.goal! };
+}
+
+if (process.argv[1] === own) {
+  const [part, size] = process.argv.slice(2) as [keyof typeof parts, Size];
+  process.stdout.write(JSON.stringify(parts[part](size)));
 }

@@ -10,25 +10,25 @@ import { writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { payloadOf } from '../test/support/captcha/solution.ts';
-import { type LineChild, startChild } from '../test/support/server/child.ts';
-import { metric, startTestServer, type TestServer } from '../test/support/server/server.ts';
+import { metric, startTestServer, type TestServer, within } from '../test/support/server/server.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { forged, solutionFor, type WorkKeys, workKeysOf } from './captcha-solutions.ts';
 import { addressOf, visit } from './captcha-visit.ts';
-import { cpuSeconds } from './rbldnsd-peer.ts';
-import { atLeast, atMost, type BenchRow, besidePeer, median, percentile, round } from './row.ts';
-import { perSecond, statusOf } from './work.ts';
+import {
+  atLeast,
+  type BenchRow,
+  besidePeer,
+  median,
+  percentile,
+  ratioAtMost,
+  round,
+} from './row.ts';
+import { besideLoad, cpuUsOf, inTurns, perSecond, startContender, statusOf } from './work.ts';
 
+// biome-ignore format: a table.
 const sizes = {
-  tiny: { rounds: 1, silentRounds: 1, challenges: 20, idleMs: 200, verifies: 50, solutions: 400 },
-  full: {
-    rounds: 5,
-    silentRounds: 9,
-    challenges: 1_000,
-    idleMs: 3_000,
-    verifies: 5_000,
-    solutions: 20_000,
-  },
+  tiny: { rounds: 1, silentRounds: 1, challenges: 20, idleMs: 200, verifies: 50, solutions: 400, hasStock: false },
+  full: { rounds: 5, silentRounds: 9, challenges: 1_000, idleMs: 3_000, verifies: 5_000, solutions: 20_000, hasStock: true },
 } as const;
 type Plan = (typeof sizes)[keyof typeof sizes];
 
@@ -44,12 +44,6 @@ const solutionsGoal = 9_500;
 const stocksWanted = { stock: 240, work_stock: 1_000 };
 const stockMsMax = 60_000;
 
-interface Burst {
-  readonly given: number;
-  readonly refused: number;
-  readonly ms: number;
-}
-
 /** About the middle of the default and the economy picture: a burst gets both. */
 const bareImageBytes = 22_000;
 
@@ -58,51 +52,55 @@ interface Target {
   readonly key: string;
 }
 
-interface Times {
-  readonly idle: number[][];
-  readonly busy: number[][];
+/** Milliseconds of each check on an idle server, and beside a child that does what it is told, and what that says. */
+interface Round<Said = unknown> {
+  readonly idle: number[];
+  readonly busy: number[];
+  readonly said: Said;
 }
+
+interface Burst {
+  readonly given: number;
+  readonly refused: number;
+  readonly ms: number;
+}
+
+const env = { TRUSTED_PROXIES: '127.0.0.0/8' };
+const serve = (more = {}) =>
+  startTestServer({ threads: 1, keepsAnswers: false, env: { ...env, ...more } });
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const plan = sizes[size];
-  const env = { TRUSTED_PROXIES: '127.0.0.0/8', CLIENT_LIMITS: 'off', CAPTCHA_THREADS: '2' };
-  await using server = await startTestServer({ threads: 1, keepsAnswers: false, env });
-  const bare = startChild(new URL('./captcha-bare-child.js', import.meta.url), [
-    String(bareImageBytes),
-  ]);
-  const bareTarget = { port: Number(await bare.line((line) => /^\d+$/.test(line))), key: '' };
+  await using server = await serve({ CLIENT_LIMITS: 'off', CAPTCHA_THREADS: '2' });
+  using bareServer = await startContender('bareCaptcha', [bareImageBytes]);
+  const bare = { port: bareServer.port, key: '' };
   using directory = makeTempDir('captcha-burst');
-  const ours: Times = { idle: [], busy: [] };
-  const control: Times = { idle: [], busy: [] };
-  const silent: Times = { idle: [], busy: [] };
-  const silentControl: Times = { idle: [], busy: [] };
-  const bursts: Burst[] = [];
-  const silentBursts: Burst[] = [];
-  let flood: BenchRow[] = [];
-  try {
-    // A server renders nothing ahead before somebody asked for a challenge.
-    if ((await visit(`${server.port}`, 0)) !== 200) throw new Error('no picture was given');
-    await server.fetch('/captcha/start');
-    for (let round = 0; round < plan.rounds; round++) {
-      // The control waits for it as well: else the threads would render ahead beside it.
-      if (size === 'full') await fullStock(server);
-      await oneRound(bareTarget, plan, control);
-      bursts.push(await oneRound(server, plan, ours));
-    }
-    for (let round = 0; round < plan.silentRounds; round++) {
+  const file = `${directory.path}/solutions.json`;
+  // A server renders nothing ahead before somebody asked for a challenge.
+  if ((await visit(`${server.port}`, 0)) !== 200) throw new Error('no picture was given');
+  await server.fetch('/captcha/start');
+  const burst = (target: Target, ...works: string[]): Promise<Round<Burst>> =>
+    besideChild(target, plan, 'captcha-burst-child', [target.port, plan.challenges, ...works]);
+  const { ours, control } = await inTurns(plan.rounds, {
+    async control() {
+      // It waits for it as well: else the threads would render ahead beside it.
+      await fullStock(server, plan);
+      return burst(bare);
+    },
+    ours: () => burst(server),
+  });
+  const silent = await inTurns(plan.silentRounds, {
+    async control() {
       const works = await solutionsOfAll(workKeysOf(server.dataDir), plan.challenges);
-      const file = `${directory.path}/${round}.json`;
       writeFileSync(file, JSON.stringify(works));
-      if (size === 'full') await fullStock(server);
-      await oneRound(bareTarget, plan, silentControl, file);
-      silentBursts.push(await oneRound(server, plan, silent, file));
-    }
-    flood = await floodRows(bareTarget, plan, `${directory.path}/flood.json`);
-  } finally {
-    bare.process.kill('SIGKILL');
-  }
-  const givenPerSecond = bursts.map(({ given, ms }) => (given * 1_000) / ms);
-  const refused = median(bursts.map((burst) => burst.refused));
+      await fullStock(server, plan);
+      return burst(bare, file);
+    },
+    ours: () => burst(server, file),
+  });
+  const flood = await floodRows(bare, plan, file);
+  const passed = median(silent.ours.map(({ said }) => said.given));
+  const spreads = `${spread(silent.ours)} a round, bare ${spread(silent.control)}`;
   return [
     latencyRow(ours, plan),
     {
@@ -114,12 +112,17 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     {
       name: `pictures given in a burst of ${plan.challenges}`,
       unit: 'GIFs/s',
-      ours: Math.round(median(givenPerSecond)),
-      note: `${refused} refused with 503`,
+      ours: Math.round(median(ours.map(({ said }) => (said.given * 1_000) / said.ms))),
+      note: `${median(ours.map(({ said }) => said.refused))} refused with 503`,
     },
     {
-      ...besideBare('check while nine of ten visitors do work', silent, silentControl, silentGoal),
-      note: `${median(silentBursts.map(({ given }) => given))} of ${plan.challenges} passed or saw a picture; ${spread(silent)} a round, bare ${spread(silentControl)}`,
+      ...besideBare(
+        'check while nine of ten visitors do work',
+        silent.ours,
+        silent.control,
+        silentGoal,
+      ),
+      note: `${passed} of ${plan.challenges} passed or saw a picture; ${spreads}`,
     },
     ...flood,
     {
@@ -130,31 +133,17 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   ];
 }
 
-/** @param file of solutions: then nine of ten visitors do work */
-async function oneRound(
+async function besideChild<Said>(
   target: Target,
   plan: Plan,
-  times: Times,
-  ...file: string[]
-): Promise<Burst> {
-  const given = [target.port, plan.challenges, ...file];
-  return (await besideChild(target, plan, times, 'captcha-burst-child', given)) as Burst;
-}
-
-/** Measures checks on an idle server, and beside a child that does what it is told. @returns what the child says */
-async function besideChild(
-  target: Target,
-  plan: Plan,
-  times: Times,
   name: string,
-  given: readonly (string | number)[],
-): Promise<unknown> {
-  times.idle.push(await checksUntil(target, sleep(plan.idleMs)));
-  const file = new URL(`./${name}.js`, import.meta.url);
-  const child: LineChild = startChild(file, given.map(String));
-  await child.line((line) => line === 'begun');
-  times.busy.push(await checksUntil(target, child.ended));
-  return JSON.parse(child.lines.at(-1)!);
+  args: readonly (string | number)[],
+): Promise<Round<Said>> {
+  const idle = await checksUntil(target, sleep(plan.idleMs));
+  const [busy, said] = await besideLoad<number[], Said>(name, args, (end) =>
+    checksUntil(target, end),
+  );
+  return { idle, busy, said };
 }
 
 async function solutionsOfAll(keys: WorkKeys, count: number): Promise<string[]> {
@@ -175,84 +164,87 @@ async function floodOf(keys: WorkKeys, client: string, count: number): Promise<s
   return works;
 }
 
+interface Flooded {
+  readonly statuses: Readonly<Record<number, number>>;
+  readonly ms: number;
+}
+
 /** With the limits on: of one address's solutions few are looked at, and the rest is refused. */
 async function floodRows(bare: Target, plan: Plan, file: string): Promise<BenchRow[]> {
-  await using server = await startTestServer({
-    threads: 1,
-    keepsAnswers: false,
-    env: { TRUSTED_PROXIES: '127.0.0.0/8' },
-  });
-  const [ours, control]: Times[] = [1, 2].map(() => ({ idle: [], busy: [] }));
+  await using server = await serve();
   const keys = workKeysOf(server.dataDir);
-  const [costs, rates, notes]: [number[], number[], string[]] = [[], [], []];
-  /** From another address each time, since limits last a minute. */
-  async function floodFrom(i: number) {
-    const client = addressOf(500 + i);
-    writeFileSync(file, JSON.stringify(await floodOf(keys, client, plan.solutions)));
-    return [plan.solutions, solutionsPerSecond, client, file];
-  }
   const child = 'captcha-solutions-child';
-  for (let round = 0; round < plan.rounds; round++) {
-    const given = await floodFrom(2 * round);
-    await besideChild(bare, plan, control!, child, [bare.port, ...given]);
-    const told = await besideChild(server, plan, ours!, child, [server.port, ...given]);
-    const { statuses, ms } = told as { statuses: Record<number, number>; ms: number };
-    rates.push((plan.solutions * 1_000) / ms);
-    const { 200: looked = 0, 429: refused = 0 } = statuses;
-    notes.push(`${looked} looked at, ${refused} refused with 429`);
-    // Once more without checks beside them.
-    const alone = [server.port, ...(await floodFrom(2 * round + 1))].map(String);
-    const before = cpuSeconds(server);
-    await startChild(new URL(`./${child}.js`, import.meta.url), alone).ended;
-    costs.push(((cpuSeconds(server) - before) * 1e6) / plan.solutions);
+  let from = 500;
+  let given: (string | number)[] = [];
+  /** From another address each time, since limits last a minute. */
+  async function prepare(): Promise<void> {
+    const client = addressOf(from++);
+    writeFileSync(file, JSON.stringify(await floodOf(keys, client, plan.solutions)));
+    given = [plan.solutions, solutionsPerSecond, client, file];
   }
+  const { ours, control, costs } = await inTurns(plan.rounds, {
+    async control() {
+      await prepare();
+      return besideChild(bare, plan, child, [bare.port, ...given]);
+    },
+    ours: () => besideChild<Flooded>(server, plan, child, [server.port, ...given]),
+    /** Once more without checks beside them. */
+    async costs() {
+      await prepare();
+      return cpuUsOf(server, async () => {
+        await besideLoad(child, [server.port, ...given], (end) => end);
+        return plan.solutions;
+      });
+    },
+  });
+  const rate = median(ours.map(({ said }) => (plan.solutions * 1_000) / said.ms));
+  const { 200: looked = 0, 429: refused = 0 } = ours.at(-1)!.said.statuses;
   const name = `check beside ${solutionsPerSecond} solutions a second from one address`;
   return [
-    { ...besideBare(name, ours!, control!, bareGoal), note: notes.at(-1)! },
+    {
+      ...besideBare(name, ours, control, bareGoal),
+      note: `${looked} looked at, ${refused} refused with 429`,
+    },
     {
       name: 'solutions from one address, good, used, forged, malformed and too long',
       unit: '/s',
-      ours: Math.round(median(rates)),
-      ...atLeast(median(rates), solutionsGoal, '/s'),
+      ours: Math.round(rate),
+      ...atLeast(rate, solutionsGoal, '/s'),
       note: `${round(median(costs))} µs of the server's processor time each`,
     },
   ];
 }
 
-function p99(rounds: readonly number[][]): number {
-  return median(rounds.map((times) => percentile(times, 99)));
+function p99(rounds: readonly Round[], which: 'idle' | 'busy' = 'busy'): number {
+  return median(rounds.map((one) => percentile(one[which], 99)));
 }
 
 /** The lowest and the highest p99 of a round: few checks decide it. */
-function spread({ busy }: Times): string {
-  const each = busy.map((times) => percentile(times, 99));
+function spread(rounds: readonly Round[]): string {
+  const each = rounds.map(({ busy }) => percentile(busy, 99));
   return `${round(Math.min(...each))} to ${round(Math.max(...each))} ms`;
 }
 
 /** What the work itself adds: visitors that come all at once are the same for both. */
-function besideBare(what: string, ours: Times, bare: Times, goal: number): BenchRow {
+function besideBare(what: string, ours: readonly Round[], bare: readonly Round[], goal: number) {
   const name = `${what}, beside the bare library, p99`;
-  const row = besidePeer(name, 'ms', p99(ours.busy), 'bare library', p99(bare.busy));
-  return { ...row, ...atMost(row.ratio, goal, '× the bare library') };
+  const row = besidePeer(name, 'ms', p99(ours), 'bare library', p99(bare));
+  return ratioAtMost(row, goal, '× the bare library');
 }
 
-function latencyRow(times: Times, plan: Plan): BenchRow {
+function latencyRow(rounds: readonly Round[], plan: Plan): BenchRow {
   const name = `check during a burst of ${plan.challenges} challenges, p99`;
   return {
-    ...besidePeer(name, 'ms', p99(times.busy), 'idle', p99(times.idle)),
-    p50: median(times.busy.map((round) => percentile(round, 50))),
-    p99: p99(times.busy),
+    ...besidePeer(name, 'ms', p99(rounds), 'idle', p99(rounds, 'idle')),
+    p50: median(rounds.map(({ busy }) => percentile(busy, 50))),
+    p99: p99(rounds),
   };
 }
 
-async function fullStock(server: TestServer): Promise<void> {
-  const endMs = performance.now() + stockMsMax;
-  for (const [name, wanted] of Object.entries(stocksWanted)) {
+async function fullStock(server: TestServer, { hasStock }: Plan): Promise<void> {
+  for (const [name, wanted] of hasStock ? Object.entries(stocksWanted) : []) {
     const stock = async () => (await metric(server, `portcullis_captcha_${name}`)).get('') ?? 0;
-    while ((await stock()) < wanted) {
-      if (performance.now() > endMs) throw new Error(`${name} does not fill`);
-      await sleep(100);
-    }
+    await within(async () => (await stock()) >= wanted, `a full ${name}`, stockMsMax);
   }
 }
 

@@ -27,21 +27,13 @@ import { dotsToBytes, seeds as seedsFrom, soundChallenge } from '../test/support
 import { payloadOf } from '../test/support/captcha/solution.ts';
 import { seededRandom } from '../test/support/seeded.ts';
 import { forged, randomKeys, solutionFor, workWith } from './captcha-solutions.ts';
-import { measureAsync } from './rounds.ts';
-import { atLeast, atMost, type BenchRow, besidePeer, median, round } from './row.ts';
-import { cpuSecondsSince } from './work.ts';
+import { atLeast, type BenchRow, besidePeer, median, ratioAtMost, round } from './row.ts';
+import { cpuSecondsOf, inTurns, perSecond } from './work.ts';
 
+// biome-ignore format: a table.
 const sizes = {
   tiny: { rounds: 1, images: 2, threadImages: 8, clips: 1, solutions: 5, tries: 20, words: 1 },
-  full: {
-    rounds: 7,
-    images: 60,
-    threadImages: 400,
-    clips: 20,
-    solutions: 2_000,
-    tries: 3_000,
-    words: 50,
-  },
+  full: { rounds: 7, images: 60, threadImages: 400, clips: 20, solutions: 2_000, tries: 3_000, words: 50 },
 } as const;
 type Plan = (typeof sizes)[keyof typeof sizes];
 
@@ -49,9 +41,9 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const plan = sizes[size];
   const outlines = loadOutlines();
   return [
-    ...oneThread('default', 180, outlines, plan),
-    ...oneThread('economy', 350, outlines, plan),
-    hardRow(outlines, plan),
+    ...(await oneThread('default', 180, outlines, plan)),
+    ...(await oneThread('economy', 350, outlines, plan)),
+    await hardRow(outlines, plan),
     ...(await threads(plan)),
     ...(await solutionRows(plan)),
     ...(await botRows(plan)),
@@ -59,11 +51,11 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
 }
 
 /** Beside nothing: its frames have the size of the default ones. */
-function hardRow(outlines: Outlines, plan: Plan): BenchRow {
+async function hardRow(outlines: Outlines, plan: Plan): Promise<BenchRow> {
   const render = createMotionRenderer(outlines);
   const { seed } = sceneOf('hard', outlines);
-  const [ours] = cpuRates(plan.rounds, plan.images, [() => render('hard', seed())]);
-  return { name: 'hard, one thread', unit: 'GIFs/s of processor time', ours: Math.round(ours!) };
+  const { ours } = await cpuRates(plan.rounds, plan.images, { ours: () => render('hard', seed()) });
+  return { name: 'hard, one thread', unit: 'GIFs/s of processor time', ours: Math.round(ours) };
 }
 
 const client = '192.0.2.1';
@@ -77,14 +69,11 @@ async function solutionRows(plan: Plan): Promise<BenchRow[]> {
   const [good, bad] = [payloadOf(solved), forged(solved)];
   const long = 'x'.repeat(solutionCharactersMax + 1);
   const open = (text: string) => () => work.open(text, undefined);
-  const [verified, refused, tooLong] = cpuRates(plan.rounds, plan.solutions, [
-    open(good),
-    open(bad),
-    open(long),
-  ]) as [number, number, number];
-  const before = process.cpuUsage();
-  for (let i = 0; i < plan.solutions; i++) await solutionFor(keys, client);
-  const made = cpuSecondsSince(before) / plan.solutions;
+  const looks = { verified: open(good), refused: open(bad), tooLong: open(long) };
+  const { verified, refused, tooLong } = await cpuRates(plan.rounds, plan.solutions, looks);
+  const makingSeconds = await cpuSecondsOf(async () => {
+    for (let i = 0; i < plan.solutions; i++) await solutionFor(keys, client);
+  });
   return [
     {
       name: 'solutions of proof of work verified, one thread',
@@ -96,7 +85,7 @@ async function solutionRows(plan: Plan): Promise<BenchRow[]> {
     {
       name: 'challenge of work made, and its one key derived again',
       unit: 'µs of processor time',
-      ours: round(made * 1e6),
+      ours: round((makingSeconds * 1e6) / plan.solutions),
     },
   ];
 }
@@ -108,47 +97,45 @@ const altchaExample = { cost: 5_000, tries: 7_500 };
 async function botRows(plan: Plan): Promise<BenchRow[]> {
   const { challenge } = await solutionFor(randomKeys(systemRandom()), client);
   const { cost, keyLength, nonce, salt } = challenge.parameters;
-  const rounds = plan.tries * cost;
   const saltBytes = Buffer.from(salt, 'hex');
   const tried = Buffer.concat([Buffer.from(nonce, 'hex'), Buffer.alloc(4)]);
-  const before = process.cpuUsage();
-  for (let counter = 0; counter < plan.tries; counter++) {
-    tried.writeUInt32BE(counter, tried.length - 4);
-    pbkdf2Sync(tried, saltBytes, cost, keyLength, 'sha256');
-  }
-  const secondsARound = cpuSecondsSince(before) / rounds;
+  const seconds = await cpuSecondsOf(() => {
+    for (let counter = 0; counter < plan.tries; counter++) {
+      tried.writeUInt32BE(counter, tried.length - 4);
+      pbkdf2Sync(tried, saltBytes, cost, keyLength, 'sha256');
+    }
+  });
+  const secondsARound = seconds / (plan.tries * cost);
   const silent = (tries: number) => round(1_000 * tries * cost * secondsARound);
   const altcha = round(1_000 * altchaExample.tries * altchaExample.cost * secondsARound);
-  const unit = 's of processor time';
+  const [passes, unit] = ["a bot's 1,000 silent passes", 's of processor time'];
   return [
     {
-      name: "a bot's 1,000 silent passes, calm",
+      name: `${passes}, calm`,
       unit,
       ours: silent(baseTries / 2),
       peer: "the example in ALTCHA's README",
       peerValue: altcha,
       note: `${round(secondsARound * 1e6 * cost)} µs a try`,
     },
-    {
-      name: "a bot's 1,000 silent passes, at the most",
-      unit,
-      ours: silent((baseTries * hardestFactor) / 2),
-    },
-    eyeRow('easy', 'default', plan),
-    eyeRow('hard', 'hard', plan),
+    { name: `${passes}, at the most`, unit, ours: silent((baseTries * hardestFactor) / 2) },
+    await eyeRow('easy', 'default', plan),
+    await eyeRow('hard', 'hard', plan),
   ];
 }
 
 /** What a thousand words that were read right have cost: one look is the cheapest, since a miss costs another look alone. */
-function eyeRow(level: string, profile: 'default' | 'hard', plan: Plan): BenchRow {
+async function eyeRow(level: string, profile: 'default' | 'hard', plan: Plan): Promise<BenchRow> {
   const challenges = seedsFrom(90_001, plan.words).map((seed) => soundChallenge(profile, seed));
   const eye = createEye(profiles[profile], { ...goodEye, looks: 1 });
-  const before = process.cpuUsage();
-  const { words } = wordsSeen(eye, challenges);
+  let words = 0;
+  const seconds = await cpuSecondsOf(() => {
+    words = wordsSeen(eye, challenges).words;
+  });
   return {
     name: `a bot's 1,000 passes of the ${level} picture, by an eye of one look`,
     unit: 's of processor time',
-    ours: round((1_000 * cpuSecondsSince(before)) / Math.max(1, words)),
+    ours: round((1_000 * seconds) / Math.max(1, words)),
     note: `${words} of ${plan.words} words`,
   };
 }
@@ -176,15 +163,15 @@ function sceneOf(name: ProfileName, outlines: Outlines) {
   };
 }
 
-function oneThread(name: ProfileName, goal: number, outlines: Outlines, plan: Plan): BenchRow[] {
+async function oneThread(name: ProfileName, goal: number, outlines: Outlines, plan: Plan) {
   const { profile, frames, seed, compose } = sceneOf(name, outlines);
   const render = createMotionRenderer(outlines);
   const encode = gifencPeer();
-  const [ours, peer, composing] = cpuRates(plan.rounds, plan.images, [
-    () => render(name, seed()),
-    () => encode(profile, frames),
-    compose,
-  ]) as [number, number, number];
+  const { ours, peer, composing } = await cpuRates(plan.rounds, plan.images, {
+    ours: () => render(name, seed()),
+    peer: () => encode(profile, frames),
+    composing: compose,
+  });
   const bytes = render(name, seed()).gif.length;
   const floor = (profile.frames * profile.widthDots * profile.heightDots) / 8;
   const share = 1 / peer / (1 / peer + 1 / composing);
@@ -200,10 +187,7 @@ function oneThread(name: ProfileName, goal: number, outlines: Outlines, plan: Pl
       ...atLeast(share, 0.8),
       note: `composing alone ${Math.round(composing)}/s`,
     },
-    {
-      ...besidePeer(`${name}, size`, 'bytes', bytes, 'entropy of the frames', floor),
-      ...atMost(bytes / floor, 1.3),
-    },
+    ratioAtMost(besidePeer(`${name}, size`, 'bytes', bytes, 'entropy of the frames', floor), 1.3),
   ];
 }
 
@@ -231,83 +215,53 @@ async function threads(plan: Plan): Promise<BenchRow[]> {
   const two = openRenderThreads({ threads: 2, queueMax: 1_000 });
   const random = seededRandom(2);
   const seeds = () => Array.from({ length: 4 }, () => random.bytes(32));
+  /** The rate of a burst, and processor time of all threads: that is not at the mercy of what else runs here. */
+  const burst = (renderer: typeof one) => async () => {
+    const jobs = plan.threadImages / 4;
+    let rate = 0;
+    const cpu = await cpuSecondsOf(async () => {
+      rate = 4 * (await perSecond(jobs, jobs, () => renderer.images('default', seeds())));
+    });
+    return { rate, cpu };
+  };
   try {
-    const burst = async (renderer: typeof one) => {
-      const jobs = Array.from({ length: plan.threadImages / 4 }, () =>
-        renderer.images('default', seeds()),
-      );
-      await Promise.all(jobs);
-    };
-    await Promise.all([burst(one), burst(two), two.warmUp()]);
-    const [single, double] = (await rates(plan.rounds, 1, [
-      () => burst(one),
-      () => burst(two),
-    ])) as [number, number];
-    const cpu =
-      (await cpuPerImage(() => burst(two), plan)) / (await cpuPerImage(() => burst(one), plan));
-    const [clips] = (await rates(plan.rounds, plan.clips, [
-      () => two.clip(random.bytes(32), 'en'),
-    ])) as [number];
-    const imagesOf = (bursts: number) => Math.round(bursts * plan.threadImages);
+    await Promise.all([burst(one)(), burst(two)(), two.warmUp()]);
+    const { single, double, clips } = await inTurns(plan.rounds, {
+      single: burst(one),
+      double: burst(two),
+      clips: () => perSecond(plan.clips, 1, () => two.clip(random.bytes(32), 'en')),
+    });
+    const [oneRate, twoRate] = [single, double].map((all) => median(all.map(({ rate }) => rate)));
+    const [oneCpu, twoCpu] = [single, double].map((all) => median(all.map(({ cpu }) => cpu)));
+    const rates = [Math.round(twoRate!), Math.round(oneRate!)] as const;
     return [
       {
-        ...besidePeer(
-          'default, two threads',
-          'GIFs/s',
-          imagesOf(double),
-          'one thread',
-          imagesOf(single),
-        ),
-        ...atLeast(double / single, 1.8),
-        note: `processor time a GIF ${round(cpu)} × that of one thread`,
+        ...besidePeer('default, two threads', 'GIFs/s', rates[0], 'one thread', rates[1]),
+        ...atLeast(twoRate! / oneRate!, 1.8),
+        note: `processor time a GIF ${round(twoCpu! / oneCpu!)} × that of one thread`,
       },
-      { name: 'spoken clip, one at a time', unit: 'clips/s', ours: Math.round(clips) },
+      { name: 'spoken clip, one at a time', unit: 'clips/s', ours: Math.round(median(clips)) },
     ];
   } finally {
     await Promise.all([one.close(), two.close()]);
   }
 }
 
-/** Seconds of all threads: unlike the rate, not at the mercy of what else runs here. */
-async function cpuPerImage(burst: () => Promise<void>, plan: Plan): Promise<number> {
-  const found: number[] = [];
-  for (let round = 0; round < plan.rounds; round++) {
-    const before = process.cpuUsage();
-    await burst();
-    found.push(cpuSecondsSince(before) / plan.threadImages);
-  }
-  return median(found);
-}
-
-/**
- * Median runs per second of processor time of each job, rounds alternating, after a round to warm up: what else runs
- * on the machine takes no part in it.
- */
-function cpuRates(rounds: number, count: number, jobs: readonly (() => unknown)[]): number[] {
-  const found = jobs.map((): number[] => []);
-  for (let round = 0; round <= rounds; round++) {
-    for (const [i, job] of jobs.entries()) {
-      const before = process.cpuUsage();
-      for (let n = 0; n < count; n++) job();
-      if (round > 0) found[i]!.push(count / cpuSecondsSince(before));
-    }
-  }
-  return found.map(median);
-}
-
-/** Median runs per second of each job, rounds alternating, after a round to warm up. */
-async function rates(
+/** Median runs per second of processor time of each job: what else runs on the machine takes no part in it. */
+async function cpuRates<Name extends string>(
   rounds: number,
   count: number,
-  jobs: readonly (() => unknown)[],
-): Promise<number[]> {
-  const subjects = jobs.map((job, i) => {
-    const run = async () => {
-      for (let n = 0; n < count; n++) await job();
-      return count;
-    };
-    return [i, { operations: count, run }] as const;
-  });
-  const timings = await measureAsync(Object.fromEntries(subjects), rounds);
-  return jobs.map((_, i) => 1e9 / timings[i]!.median);
+  jobs: Readonly<Record<Name, () => unknown>>,
+): Promise<Record<Name, number>> {
+  const names = Object.keys(jobs) as Name[];
+  const rateOf = (name: Name) => async () => {
+    const seconds = await cpuSecondsOf(() => {
+      for (let n = 0; n < count; n++) jobs[name]();
+    });
+    return count / seconds;
+  };
+  const figures = Object.fromEntries(names.map((name) => [name, rateOf(name)]));
+  const found: Record<string, number[]> = await inTurns(rounds, figures);
+  const medians = names.map((name) => [name, median(found[name]!)]);
+  return Object.fromEntries(medians) as Record<Name, number>;
 }

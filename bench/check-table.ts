@@ -32,6 +32,11 @@ export function hostText(host: number): string {
   return formatIp(4, Uint32Array.of(host, 0, 0, 0));
 }
 
+/** Four bytes of each, as check-bulk takes them. */
+export function bytesOf(addresses: readonly string[]): Buffer {
+  return Buffer.from(addresses.flatMap((text) => text.split('.').map(Number)));
+}
+
 /** Seed score of the nth host, 0 to 100. */
 export function hostScore(n: number): number {
   return n % 101;

@@ -8,8 +8,9 @@ import type { PlainRoute } from '../src/http/router.ts';
 import { type IpFamily, parseIp } from '../src/ip/address.ts';
 import { checkBytesMax } from '../src/reputation/check/check-body.ts';
 import { createCheckEngine } from './check-engine.ts';
-import { measureAsync, type Timing } from './rounds.ts';
-import { atMost, type BenchRow } from './row.ts';
+import { bytesOf } from './check-table.ts';
+import { measure, type Timing } from './rounds.ts';
+import { type BenchRow, rowAtMost } from './row.ts';
 
 const textToJsonGoalNs = 450;
 /** Addresses of one core in a second, by the form of the body. */
@@ -36,11 +37,8 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     id: 'r1',
   });
   const lines = request(Buffer.from(hits.join('\n')), '', {});
-  const bytes = request(
-    Buffer.from(hits.flatMap((text) => text.split('.').map(Number))),
-    'family=4',
-    { 'content-type': ['application/octet-stream'] },
-  );
+  const type = { 'content-type': ['application/octet-stream'] };
+  const bytes = request(bytesOf(hits), 'family=4', type);
   const bulk = (asked: Request) => ({
     operations: bulks * hits.length,
     async run() {
@@ -63,7 +61,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
       return bytes;
     },
   });
-  const times = await measureAsync(
+  const times = await measure(
     {
       single: json((text, nowMs) => check.answerBody(text, nowMs)!.length),
       seven: json((text, nowMs) => {
@@ -76,12 +74,10 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     rounds,
   );
   const { single, seven } = times;
+  const toJson = 'check: text to the bytes of JSON, IPv4 hit';
   return [
     {
-      name: 'check: text to the bytes of JSON, IPv4 hit',
-      unit: 'ns',
-      ours: single.median,
-      ...atMost(single.median, textToJsonGoalNs, 'ns'),
+      ...rowAtMost(toJson, 'ns', single.median, textToJsonGoalNs, 'ns'),
       note: `least ${Math.round(single.min)} ns`,
     },
     {

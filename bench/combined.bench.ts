@@ -11,8 +11,8 @@ import { makeReporters } from '../test/support/reputation/reporters.ts';
 import { metric, startTestServer, type TestServer } from '../test/support/server/server.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
-import { type Load, type LoadResult, openChecks } from './http-load.ts';
-import { atMost, type BenchRow, besidePeer, median } from './row.ts';
+import { type LoadResult, openChecks } from './http-load.ts';
+import { type BenchRow, besidePeer, median, ratioAtMost } from './row.ts';
 import { besideLoad, inTurns } from './work.ts';
 
 const sizes = {
@@ -41,17 +41,16 @@ interface Work {
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const plan = sizes[size];
   using temp = makeTempDir('bench-combined');
-  const directory = temp.path;
-  const asked = await open(join(directory, 'asked'), plan);
+  const asked = await open(join(temp.path, 'asked'), plan);
   await using _asked = asked.server;
-  const other = await open(join(directory, 'other'), plan);
+  const other = await open(join(temp.path, 'other'), plan);
   await using _other = other.server;
   using checks = openChecks(makeCheckTable(plan.entries).hits, asked.key);
-  const load = { checks, asked, plan, directory };
+  const ask = () => checks.run(asked.server.port, plan.seconds);
   const { idle, beside, own } = await inTurns(plan.rounds, {
-    idle: () => checks.run(asked.server.port, plan.seconds),
-    beside: () => measure(load, other),
-    own: () => measure(load, asked),
+    idle: ask,
+    beside: () => measure(ask, other, plan.reportsPerSecond),
+    own: () => measure(ask, asked, plan.reportsPerSecond),
   });
   return rowsOf(idle, beside, own);
 }
@@ -65,13 +64,8 @@ async function open(dataDir: string, { entries }: Plan): Promise<Subject> {
     CAPTCHA_THREADS: String(renderThreads),
     FEED_INTERVAL_SECONDS: '1',
   };
-  const server = await startTestServer({
-    threads: 1,
-    keepsAnswers: false,
-    dataDir,
-    demo: false,
-    env,
-  });
+  const how = { threads: 1, keepsAnswers: false, demo: false };
+  const server = await startTestServer({ ...how, dataDir, env });
   const { hosts } = makeCheckTable(entries);
   const list = join(dataDir, 'list.txt');
   writeFileSync(list, [...hosts].map((host) => `${hostText(host)}\n`).join(''));
@@ -81,15 +75,7 @@ async function open(dataDir: string, { entries }: Plan): Promise<Subject> {
 
 async function seed(server: TestServer, list: string, source: string, confidence: number) {
   const how = ['--format', 'plain', '--source', source, '--confidence', String(confidence)];
-  const done = await server.cli('seed', list, ...how);
-  if (done.code !== 0) throw new Error(done.stderr);
-}
-
-interface PhaseOptions {
-  readonly checks: Load;
-  readonly asked: Subject;
-  readonly plan: Plan;
-  readonly directory: string;
+  await server.cliJson('seed', list, ...how);
 }
 
 /** So that each phase has addresses of its own. */
@@ -97,11 +83,12 @@ let phase = 0;
 
 /** @param busy the server that works meanwhile */
 async function measure(
-  { checks, asked, plan, directory }: PhaseOptions,
+  ask: () => Promise<LoadResult>,
   { server, key }: Subject,
+  reportsPerSecond: number,
 ): Promise<LoadResult & { readonly work: Work }> {
   const buildsBefore = await builds(server);
-  const list = join(directory, 'changing.txt');
+  const list = join(server.dataDir, 'changing.txt');
   phase += 1;
   const lines = Array.from(
     { length: changingEntries },
@@ -110,10 +97,10 @@ async function measure(
   writeFileSync(list, `${lines.join('\n')}\n`);
   const [latency, counted] = await besideLoad<LoadResult, Omit<Work, 'builds'>>(
     'combined-load',
-    [server.port, key, plan.reportsPerSecond, phase],
+    [server.port, key, reportsPerSecond, phase],
     async () => {
       await seed(server, list, 'changing', 80 + (phase >> 1));
-      return checks.run(asked.server.port, plan.seconds);
+      return ask();
     },
   );
   return { ...latency, work: { ...counted, builds: (await builds(server)) - buildsBefore } };
@@ -154,8 +141,7 @@ function rowsOf(
       note: 'control: what the machine gives when others work on it',
     },
     {
-      ...besideControl,
-      ...atMost(besideControl.ratio, goalRatio, '× control'),
+      ...ratioAtMost(besideControl, goalRatio, '× control'),
       note: 'what the server itself adds',
     },
   ];

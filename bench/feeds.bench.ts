@@ -3,17 +3,15 @@
  * answers, downloads beside a bare server that sends the same buffer, and readers that stop.
  */
 
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { connect } from 'node:net';
 import { openFeedThread } from '../src/app/threads/feed-thread.ts';
 import { packMeta, setMeta } from '../src/index/records.ts';
 import { seededRandom } from '../test/support/seeded.ts';
-import { path } from './feeds-server.ts';
 import { createBuilder, createFeedTable, type FeedTable, operatorTexts } from './feeds-table.ts';
 import { watchPauses } from './pauses.ts';
-import { atLeast, atMost, type BenchRow, besidePeer, median } from './row.ts';
-import { cpuSecondsSince, forkServer, inTurns } from './work.ts';
+import { atLeast, type BenchRow, besidePeer, median, rowAtMost } from './row.ts';
+import { feedRoute } from './servers.ts';
+import { type Contender, cpuSecondsOf, inTurns, startContender } from './work.ts';
 
 const goals = {
   buildSeconds: 3,
@@ -43,7 +41,7 @@ async function buildRows(entries: number, rounds: number): Promise<BenchRow[]> {
   for (let round = 0; round < rounds; round++) {
     const builder = createBuilder(table);
     seconds.push(
-      await cpuSeconds(async () => {
+      await cpuSecondsOf(async () => {
         const { stats } = (await builder.build(Date.now()))!;
         bytes = stats.textBytes + stats.gzipBytes + stats.brotliBytes;
       }),
@@ -52,38 +50,23 @@ async function buildRows(entries: number, rounds: number): Promise<BenchRow[]> {
       const entry = 1 + Math.floor(random.next() * entries);
       setMeta(table.index.records, entry, packMeta(75 + Math.floor(random.next() * 26), 1, 0, 1));
     }
-    changed.push(await cpuSeconds(() => builder.build(Date.now())));
+    changed.push(await cpuSecondsOf(() => builder.build(Date.now())));
   }
   const longestMs = median(pauses);
+  const cpuRow = (what: string, all: readonly number[], most: number, more = '') => ({
+    ...rowAtMost(`feeds: CPU of a build ${what}`, 's', median(all), most, 's of one core'),
+    note: `least ${Math.min(...all).toFixed(2)} s${more}`,
+  });
+  const inMemory = `; ${Math.round(bytes / 2 ** 20)} MiB in memory`;
+  const hold = 'feeds: longest hold of the answering thread during a build';
   return [
+    cpuRow(`from nothing, ${entries} entries, all formats`, seconds, goals.buildSeconds, inMemory),
+    cpuRow(`after ${changedEntries} random changes of scores`, changed, goals.changedSeconds),
     {
-      name: `feeds: CPU of a build from nothing, ${entries} entries, all formats`,
-      unit: 's',
-      ours: median(seconds),
-      ...atMost(median(seconds), goals.buildSeconds, 's of one core'),
-      note: `least ${Math.min(...seconds).toFixed(2)} s; ${Math.round(bytes / 2 ** 20)} MiB in memory`,
-    },
-    {
-      name: `feeds: CPU of a build after ${changedEntries} random changes of scores`,
-      unit: 's',
-      ours: median(changed),
-      ...atMost(median(changed), goals.changedSeconds, 's of one core'),
-      note: `least ${Math.min(...changed).toFixed(2)} s`,
-    },
-    {
-      name: 'feeds: longest hold of the answering thread during a build',
-      unit: 'ms',
-      ours: longestMs,
-      ...atMost(longestMs, goals.pauseMs, 'ms'),
+      ...rowAtMost(hold, 'ms', longestMs, goals.pauseMs, 'ms'),
       note: `of ${pauses.length} builds the worst ${Math.max(...pauses).toFixed(1)} ms`,
     },
   ];
-}
-
-async function cpuSeconds(work: () => Promise<unknown>): Promise<number> {
-  const before = process.cpuUsage();
-  await work();
-  return cpuSecondsSince(before);
 }
 
 /** Longest hold in each of several builds that make all anew: every score is another each time. */
@@ -106,15 +89,7 @@ async function pausesOf(table: FeedTable, rounds: number): Promise<number[]> {
   return pauses;
 }
 
-type Contender = Awaited<ReturnType<typeof forkServer>>;
-
-async function usageOf(child: ChildProcess): Promise<{ cpuUs: number; rssBytes: number }> {
-  child.send('usage');
-  const [usage] = await once(child, 'message');
-  return usage as { cpuUs: number; rssBytes: number };
-}
-
-const request = `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+const request = `GET ${feedRoute} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
 
 /** Bytes of one download, head included. */
 function download(port: number): Promise<number> {
@@ -146,44 +121,31 @@ async function megabytesPerSecond({ port }: Contender, downloads: number): Promi
 }
 
 async function downloadRows(entries: number, rounds: number): Promise<BenchRow[]> {
-  const start = (kind: string) =>
-    forkServer('feeds-server', [kind, String(entries)], { execArgv: ['--expose-gc'] });
-  const ours = await start('ours');
-  const bare = await start('bare');
-  try {
-    const rates = await inTurns(rounds, {
-      ours: () => megabytesPerSecond(ours, 20),
-      bare: () => megabytesPerSecond(bare, 20),
-    });
-    const grownMiB = await growth(ours);
-    const ratios = rates.ours.map((value, i) => value / rates.bare[i]!);
-    return [
-      {
-        ...besidePeer(
-          'feeds: download of the .txt',
-          'MB/s',
-          median(rates.ours),
-          'bare uWebSockets.js, same buffer',
-          median(rates.bare),
-        ),
-        ratio: median(ratios),
-        ...atLeast(median(ratios), goals.ratio),
-      },
-      {
-        name: `feeds: memory for ${stalledReaders} readers that stop`,
-        unit: 'MiB',
-        ours: grownMiB,
-        goal: `< ${goals.grownMiB} MiB`,
-        ok: grownMiB < goals.grownMiB,
-      },
-    ];
-  } finally {
-    for (const { child } of [ours, bare]) child.disconnect();
-  }
+  const start = (kind: string) => startContender(kind, [entries], { execArgv: ['--expose-gc'] });
+  using ours = await start('feeds');
+  using bare = await start('bareFeeds');
+  const rates = await inTurns(rounds, {
+    ours: () => megabytesPerSecond(ours, 20),
+    bare: () => megabytesPerSecond(bare, 20),
+  });
+  const grownMiB = await growth(ours);
+  const ratio = median(rates.ours.map((value, i) => value / rates.bare[i]!));
+  const [name, peer] = ['feeds: download of the .txt', 'bare uWebSockets.js, same buffer'];
+  const row = besidePeer(name, 'MB/s', median(rates.ours), peer, median(rates.bare));
+  return [
+    { ...row, ratio, ...atLeast(ratio, goals.ratio) },
+    {
+      name: `feeds: memory for ${stalledReaders} readers that stop`,
+      unit: 'MiB',
+      ours: grownMiB,
+      goal: `< ${goals.grownMiB} MiB`,
+      ok: grownMiB < goals.grownMiB,
+    },
+  ];
 }
 
-async function growth({ child, port }: Contender): Promise<number> {
-  const before = (await usageOf(child)).rssBytes;
+async function growth({ usage, port }: Contender): Promise<number> {
+  const before = (await usage()).rssBytes;
   const sockets = Array.from({ length: stalledReaders }, () => {
     const socket = connect(port, '127.0.0.1', () => socket.write(request));
     socket.on('error', () => undefined);
@@ -191,7 +153,7 @@ async function growth({ child, port }: Contender): Promise<number> {
     return socket;
   });
   await new Promise((resolve) => setTimeout(resolve, 1_500));
-  const grown = (await usageOf(child)).rssBytes - before;
+  const grown = (await usage()).rssBytes - before;
   for (const socket of sockets) socket.destroy();
   return Math.max(0, grown / 2 ** 20);
 }

@@ -23,8 +23,8 @@ import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { clustered, clustered6, dice, sparse } from './index-table.ts';
 import { openStateOn } from './open-state.ts';
 import { type Pauses, watchPauses } from './pauses.ts';
-import { atMost, type BenchRow, median } from './row.ts';
-import { cpuSecondsSince } from './work.ts';
+import { type BenchRow, median, rowAtMost } from './row.ts';
+import { cpuSecondsOf } from './work.ts';
 
 const clock = systemClock();
 const log = createLog('fatal');
@@ -117,11 +117,9 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     return [
       { name: `${name}: rate`, unit: 'rows/s', ours: Math.round(rate) },
       {
-        name: `${name}: longest pause`,
-        unit: 'ms',
+        ...rowAtMost(`${name}: longest pause`, 'ms', best.max, pauseMsGoal),
         ours: Number(best.max.toFixed(2)),
         p99: Number(best.p99.toFixed(2)),
-        ...atMost(best.max, pauseMsGoal),
       },
     ];
   };
@@ -143,20 +141,19 @@ async function drawing(rows: number, maps: number): Promise<BenchRow> {
     await catchUp(journal, state);
     const reader = state.index.openReader();
     if (reader === undefined) throw new Error('no reader is left in the index');
-    const times = Array.from({ length: maps }, () => {
-      const before = process.cpuUsage();
-      const { pictures } = draw({ reader, nowMs: Date.now() });
-      const ms = 1_000 * cpuSecondsSince(before);
-      if (Object.values(pictures).some(({ length }) => length === 0)) throw new Error('no picture');
-      return ms;
-    });
+    const times: number[] = [];
+    for (let i = 0; i < maps; i++) {
+      const seconds = await cpuSecondsOf(() => {
+        const { pictures } = draw({ reader, nowMs: Date.now() });
+        if (Object.values(pictures).some(({ length }) => length === 0))
+          throw new Error('no picture');
+      });
+      times.push(1_000 * seconds);
+    }
     await state.stop();
-    const ours = median(times);
+    const name = `the map of the radar, ${rows.toLocaleString('en-US')} entries: processor time`;
     return {
-      name: `the map of the radar, ${rows.toLocaleString('en-US')} entries: processor time`,
-      unit: 'ms',
-      ours,
-      ...atMost(ours, mapGoalMs),
+      ...rowAtMost(name, 'ms', median(times), mapGoalMs),
       note: `off the answering threads; the first time ${times[0]!.toFixed(0)} ms, the longest ${Math.max(...times).toFixed(0)}`,
     };
   } finally {
@@ -164,14 +161,9 @@ async function drawing(rows: number, maps: number): Promise<BenchRow> {
   }
 }
 
-interface Phases {
-  readonly applied: Pauses;
-  readonly checkpoint: Pauses;
-  readonly again: Pauses;
-  readonly swept: Pauses;
-}
+type Phases = Awaited<ReturnType<typeof measure>>;
 
-async function measure(journal: JournalStore, rows: number): Promise<Phases> {
+async function measure(journal: JournalStore, rows: number) {
   await journal.load(rows);
   const first = await journal.open();
   const applied = await watchPauses(() => catchUp(journal, first));

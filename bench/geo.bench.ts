@@ -12,13 +12,8 @@ import { formatIp, type IpFamily, parseIp } from '../src/ip/address.ts';
 import { seededRandom } from '../test/support/seeded.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { measure, type Subject } from './rounds.ts';
-import { atMost, type BenchRow, median } from './row.ts';
-
-function elapsedMs(run: () => void): number {
-  const start = process.hrtime.bigint();
-  run();
-  return Number(process.hrtime.bigint() - start) / 1e6;
-}
+import { type BenchRow, besidePeer, median, rowAtMost } from './row.ts';
+import { millisecondsOf } from './work.ts';
 
 /** Random IPv4 over the whole space; IPv6 in 2000::/3, its first 32 bits where blocks are. */
 function randomAddresses(family: IpFamily, count: number): Uint32Array[] {
@@ -32,69 +27,41 @@ function randomAddresses(family: IpFamily, count: number): Uint32Array[] {
   });
 }
 
-function benchFamily(
+async function benchFamily(
   family: IpFamily,
   reader: GeoReader,
   peer: Reader<CountryResponse>,
   count: number,
   rounds: number,
-): BenchRow[] {
+): Promise<BenchRow[]> {
   const addresses = randomAddresses(family, count);
   const texts = addresses.map((each) => Buffer.from(formatIp(family, each)).toString('latin1'));
-  const flat = new Uint32Array(4 * count);
-  addresses.forEach((each, i) => {
-    flat.set(each, 4 * i);
-  });
   const words = new Uint32Array(4);
-  const find = () => {
-    let sum = 0;
-    for (let i = 0; i < count; i++) {
-      words[0] = flat[4 * i]!;
-      words[1] = flat[4 * i + 1]!;
-      words[2] = flat[4 * i + 2]!;
-      words[3] = flat[4 * i + 3]!;
-      sum ^= reader.find(family, words);
-    }
-    return sum;
-  };
-  const findText = () => {
-    let sum = 0;
-    for (const text of texts) {
-      const parsed = parseIp(text, words);
-      if (parsed !== 0) sum ^= reader.find(parsed, words);
-    }
-    return sum;
-  };
-  const peerGet = () => {
-    let sum = 0;
-    for (const text of texts) sum ^= peer.get(text) === null ? 0 : 1;
-    return sum;
-  };
-  const subject = (run: () => number): Subject => ({ operations: count, run });
-  const times = measure(
-    { find: subject(find), findText: subject(findText), peerGet: subject(peerGet) },
+  const over = <Address>(all: readonly Address[], one: (address: Address) => number): Subject => ({
+    operations: count,
+    run() {
+      let sum = 0;
+      for (const address of all) sum ^= one(address);
+      return sum;
+    },
+  });
+  const { find, findText, get } = await measure(
+    {
+      find: over(addresses, (each) => reader.find(family, each)),
+      findText: over(texts, (text) => reader.find(parseIp(text, words) as IpFamily, words)),
+      get: over(texts, (text) => (peer.get(text) === null ? 0 : 1)),
+    },
     rounds,
   );
-  const shared = { unit: 'ns', peer: 'mmdb-lib get', peerValue: times.peerGet.median };
-  const note = 'ours: country and provider; the peer: the country';
-  const ratio = times.peerGet.median / times.find.median;
+  const row = (from: string, ours: number) => ({
+    ...besidePeer(`geo v${family} from ${from}`, 'ns', ours, 'mmdb-lib get', get.median),
+    ratio: get.median / ours,
+    note: 'ours: country and provider; the peer: the country',
+  });
+  const fromWords = row('words', find.median);
   return [
-    {
-      name: `geo v${family} from words`,
-      ...shared,
-      ours: times.find.median,
-      ratio,
-      goal: '>= 15x',
-      ok: ratio >= 15,
-      note,
-    },
-    {
-      name: `geo v${family} from text`,
-      ...shared,
-      ours: times.findText.median,
-      ratio: times.peerGet.median / times.findText.median,
-      note,
-    },
+    { ...fromWords, goal: '>= 15x', ok: fromWords.ratio >= 15 },
+    row('text', findText.median),
   ];
 }
 
@@ -102,32 +69,23 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const count = size === 'full' ? 50_000 : 500;
   const rounds = size === 'full' ? 7 : 5;
   using temp = makeTempDir('bench-geo');
-  const dataDir = temp.path;
   // None of the build: the first opening compiles.
-  const options = { dataDir, built: '', log: { info: () => {}, warn: () => {} } };
-  const compileMs = elapsedMs(() => openGeo(options));
-  const loads = Array.from({ length: 5 }, () => elapsedMs(() => openGeo(options)));
-  const loadMs = median(loads);
-  const { shared } = openGeo(options);
+  const options = { dataDir: temp.path, built: '', log: { info: () => {}, warn: () => {} } };
+  const open = () => openGeo(options);
+  const compileMs = millisecondsOf(open);
+  const loadMs = median(Array.from({ length: 5 }, () => millisecondsOf(open)));
+  const { shared } = open();
   const reader = openGeoReader(shared);
   const country = defaultSource('country');
   if (country === undefined) throw new Error('the country package is not installed');
   const peer = new Reader<CountryResponse>(readFileSync(country.paths[0]!));
+  const compiling = 'geo compile of the default packages (one cold run)';
   return [
-    ...benchFamily(4, reader, peer, count, rounds),
-    ...benchFamily(6, reader, peer, count, rounds),
+    ...(await benchFamily(4, reader, peer, count, rounds)),
+    ...(await benchFamily(6, reader, peer, count, rounds)),
+    { name: compiling, unit: 'ms', ours: compileMs, goal: '< 2000 ms', ok: compileMs < 2_000 },
     {
-      name: 'geo compile of the default packages (one cold run)',
-      unit: 'ms',
-      ours: compileMs,
-      goal: '< 2000 ms',
-      ok: compileMs < 2_000,
-    },
-    {
-      name: 'geo load of the snapshot',
-      unit: 'ms',
-      ours: loadMs,
-      ...atMost(loadMs, 50, 'ms'),
+      ...rowAtMost('geo load of the snapshot', 'ms', loadMs, 50, 'ms'),
       note: `${(shared.byteLength / 1024 ** 2).toFixed(1)} MiB`,
     },
   ];

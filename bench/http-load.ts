@@ -1,11 +1,9 @@
 /** The outside load generator, `wrk`: keep-alive connections, requests built before the first one is sent. */
 
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
-import { forkServer } from './work.ts';
 
 export interface LoadResult {
   readonly answers: number;
@@ -15,6 +13,7 @@ export interface LoadResult {
 
 export interface Load extends Disposable {
   run(port: number, seconds: number): Promise<LoadResult>;
+  p99(port: number, seconds: number): Promise<number>;
 }
 
 /** One thread of wrk. @returns what it prints @throws if it is not installed, or an answer is none */
@@ -36,12 +35,14 @@ export function openLoad(
   const folder = makeTempDir('bench-load');
   const script = `${folder.path}/requests.lua`;
   writeFileSync(script, luaOf(targets, headers) + pauseOf(pauseMs));
+  async function run(port: number, seconds: number): Promise<LoadResult> {
+    const url = `http://127.0.0.1:${port}/`;
+    const args = [`-c${connections}`, `-d${seconds}s`, '--latency', '-s', script, url];
+    return readWrk(await runWrk(args));
+  }
   return {
-    run: async (port, seconds) => {
-      const url = `http://127.0.0.1:${port}/`;
-      const args = [`-c${connections}`, `-d${seconds}s`, '--latency', '-s', script, url];
-      return readWrk(await runWrk(args));
-    },
+    run,
+    p99: async (port, seconds) => (await run(port, seconds)).p99,
     [Symbol.dispose]: folder.remove,
   };
 }
@@ -86,44 +87,4 @@ function readWrk(stdout: string): LoadResult {
     return Number(value) * unitsMs[unit ?? '']!;
   };
   return { answers, p50: percentile('50'), p99: percentile('99') };
-}
-
-// A server of `http-server.ts` in a process of its own, and the CPU time that it has used.
-
-export interface HttpContender {
-  readonly kind: string;
-  readonly port: number;
-  readonly socket: string | undefined;
-  /** User and system, since its start. */
-  cpuUs(): Promise<number>;
-  /** Microseconds for each answer while `ask` asks, which says how many there were. */
-  usOf(ask: () => Promise<number>): Promise<number>;
-  stop(): void;
-}
-
-/** @param socket path of a Unix socket that it listens on as well */
-export async function startContender(
-  kind: string,
-  entries: number,
-  socket?: string,
-): Promise<HttpContender> {
-  const args = [kind, String(entries), ...(socket === undefined ? [] : [socket])];
-  const { child, port } = await forkServer('http-server', args);
-  async function cpuUs(): Promise<number> {
-    child.send('cpu');
-    const [used] = (await once(child, 'message')) as [{ cpuUs: number }];
-    return used.cpuUs;
-  }
-  return {
-    kind,
-    port,
-    socket,
-    cpuUs,
-    async usOf(ask) {
-      const before = await cpuUs();
-      const answers = await ask();
-      return ((await cpuUs()) - before) / answers;
-    },
-    stop: () => child.disconnect(),
-  };
 }

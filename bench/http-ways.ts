@@ -7,12 +7,10 @@
 import { once } from 'node:events';
 import { connect, type NetConnectOpts, type Socket } from 'node:net';
 import { hostText, makeCheckTable } from './check-table.ts';
-import type { HttpContender } from './http-load.ts';
-import { checkBody, path } from './http-server.ts';
 import { startRedis } from './idle-peers.ts';
-import { cpuSeconds } from './rbldnsd-peer.ts';
 import { type BenchRow, besidePeer, median } from './row.ts';
-import { inTurns } from './work.ts';
+import { checkBody, checkRoute } from './servers.ts';
+import { type Contender, cpuUsOf, inTurns } from './work.ts';
 
 const connections = 64;
 const deep = 16;
@@ -28,8 +26,8 @@ interface Asked {
   readonly where: NetConnectOpts;
   readonly question: (address: string) => string;
   readonly endOf: EndOfAnswer;
-  /** User and system time of who answers, in seconds. */
-  readonly cpuSeconds: () => Promise<number>;
+  /** Microseconds of who answers for each answer. */
+  readonly usOf: (ask: () => Promise<number>) => Promise<number>;
 }
 
 function httpEnd(text: string): number {
@@ -90,16 +88,17 @@ function ask(socket: Socket, questions: readonly string[], depth: number, endOf:
 async function nsPerAnswer(asked: Asked, addresses: readonly string[], depth: number, ms: number) {
   const sockets = Array.from({ length: connections }, () => connect(asked.where));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-  const before = await asked.cpuSeconds();
   const questions = addresses.map(asked.question);
-  const asking = sockets.map((socket, i) => {
-    const from = (i * questionsPerConnection) % questions.length;
-    return ask(socket, questions.slice(from, from + questionsPerConnection), depth, asked.endOf);
+  const us = await asked.usOf(async () => {
+    const asking = sockets.map((socket, i) => {
+      const from = (i * questionsPerConnection) % questions.length;
+      return ask(socket, questions.slice(from, from + questionsPerConnection), depth, asked.endOf);
+    });
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    const counts = await Promise.all(asking.map((each) => each.end()));
+    return counts.reduce((sum, count) => sum + count, 0);
   });
-  await new Promise((resolve) => setTimeout(resolve, ms));
-  const counts = await Promise.all(asking.map((each) => each.end()));
-  const used = (await asked.cpuSeconds()) - before;
-  return (1e9 * used) / counts.reduce((sum, count) => sum + count, 0);
+  return 1_000 * us;
 }
 
 /** As many keys as the table has hosts, values as long as an answer; undefined where Redis is not installed. */
@@ -114,7 +113,7 @@ async function startFilledRedis(entries: number) {
     where: { port: redis.port, host: '127.0.0.1' },
     question: (address) => `GET ${address}\r\n`,
     endOf: redisEnd,
-    cpuSeconds: async () => cpuSeconds(redis),
+    usOf: (ask) => cpuUsOf(redis, ask),
   };
   return { asked, stop: redis.stop };
 }
@@ -139,25 +138,27 @@ async function filled(port: number, entries: number): Promise<void> {
 }
 
 /**
- * @param server answers checks over its port and its socket
- * @param addresses what it is asked about, drawn from the table
+ * @param server answers checks over its port and this socket
+ * @param entries of the table, of which it is asked about the hits
  */
 export async function runWays(
-  server: HttpContender,
-  { key, addresses, entries }: { key: string; addresses: readonly string[]; entries: number },
+  server: Contender,
+  socket: string,
+  entries: number,
   { rounds, seconds }: { rounds: number; seconds: number },
 ): Promise<BenchRow[]> {
+  const { key, hits } = makeCheckTable(entries);
   const overTcp: Asked = {
     where: { port: server.port, host: '127.0.0.1' },
     question: (address) =>
-      `GET ${path}?ipAddress=${address} HTTP/1.1\r\nHost: localhost\r\nKey: ${key}\r\n\r\n`,
+      `GET ${checkRoute}?ipAddress=${address} HTTP/1.1\r\nHost: localhost\r\nKey: ${key}\r\n\r\n`,
     endOf: httpEnd,
-    cpuSeconds: async () => (await server.cpuUs()) / 1e6,
+    usOf: server.usOf,
   };
-  const overSocket: Asked = { ...overTcp, where: { path: server.socket! } };
+  const overSocket: Asked = { ...overTcp, where: { path: socket } };
   const redis = await startFilledRedis(entries);
   const ns = (asked: Asked | undefined, depth: number) => async () =>
-    asked && nsPerAnswer(asked, addresses, depth, 1_000 * seconds);
+    asked && nsPerAnswer(asked, hits, depth, 1_000 * seconds);
   const found: Record<string, number[]> = await inTurns(rounds, {
     tcp: ns(overTcp, 1),
     socket: ns(overSocket, 1),

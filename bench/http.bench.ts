@@ -8,10 +8,10 @@ import { formatIp } from '../src/ip/address.ts';
 import { seededRandom } from '../test/support/seeded.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
-import { checkPath, type HttpContender, type Load, openLoad, startContender } from './http-load.ts';
+import { checkPath, type Load, openLoad } from './http-load.ts';
 import { runWays } from './http-ways.ts';
 import { type BenchRow, besidePeer, median, rowAtMost } from './row.ts';
-import { cpuSecondsSince, inTurns } from './work.ts';
+import { type Contender, cpuSecondsOf, inTurns, startContender } from './work.ts';
 
 /** Of one round. */
 interface Found {
@@ -58,12 +58,17 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   using any4 = await asking(hits.map((_, i) => hostText(random[i]!)));
   using any6 = await asking(hits.map((_, i) => text6(random[2 * i]!, random[2 * i + 1]!)));
   using folder = makeTempDir('bench-http');
-  const server = await startContender('check', entries, `${folder.path}/socket`);
-  const servers = await Promise.all(kinds.map((kind) => startContender(kind, entries)));
-  const found = (of: HttpContender, load: Load) => async (): Promise<Found> => {
-    const before = await of.cpuUs();
-    const { answers, p50, p99 } = await load.run(of.port, 1);
-    return { ns: (1_000 * ((await of.cpuUs()) - before)) / answers, p50, p99 };
+  const socket = `${folder.path}/socket`;
+  using server = await startContender('check', [entries, socket]);
+  const servers = await Promise.all(kinds.map((kind) => startContender(kind, [entries])));
+  const found = (of: Contender, load: Load) => async (): Promise<Found> => {
+    let latency = { p50: 0, p99: 0 };
+    const us = await of.usOf(async () => {
+      const { answers, ...told } = await load.run(of.port, 1);
+      latency = told;
+      return answers;
+    });
+    return { ns: 1_000 * us, ...latency };
   };
   try {
     const all = await inTurns<Record<string, Found>>(rounds, {
@@ -72,12 +77,11 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
       six: found(server, any6),
       ...Object.fromEntries(servers.map((one) => [one.kind, found(one, listed)])),
     });
-    const asked = { key, addresses: hits, entries };
-    const ways = await runWays(server, asked, { rounds, seconds: full ? 1 : 0.1 });
-    const calls = Array.from({ length: rounds }, () => systemCallNs(full ? 200_000 : 1_000));
+    const ways = await runWays(server, socket, entries, { rounds, seconds: full ? 1 : 0.1 });
+    const { calls } = await inTurns(rounds, { calls: () => systemCallNs(full ? 200_000 : 1_000) });
     return [...rowsOf(all), ...ways, callRow(median(calls))];
   } finally {
-    for (const each of [server, ...servers]) each.stop();
+    for (const each of servers) each[Symbol.dispose]();
   }
 }
 
@@ -88,11 +92,11 @@ function text6(high: number, low: number): string {
 }
 
 /** Processor time of `getppid`, which Linux keeps no copy of: from JavaScript, as `process.ppid`. */
-function systemCallNs(calls: number): number {
-  const before = process.cpuUsage();
+async function systemCallNs(calls: number): Promise<number> {
   let sum = 0;
-  for (let i = 0; i < calls; i++) sum += process.ppid;
-  const seconds = cpuSecondsSince(before);
+  const seconds = await cpuSecondsOf(() => {
+    for (let i = 0; i < calls; i++) sum += process.ppid;
+  });
   if (sum === 0) throw new Error('no parent');
   return (1e9 * seconds) / calls;
 }

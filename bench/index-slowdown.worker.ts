@@ -4,21 +4,16 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { openIpIndexReader, type ReaderHandle } from '../src/index/reader.ts';
 import { reportsOf } from '../src/index/records.ts';
 
-export interface SlowdownTask {
+/** `signal`: word 0 is not 0 when it is to stop; word 1 is the look-ups done, in thousands. */
+const { handle, words, signal } = workerData as {
   readonly handle: ReaderHandle;
-  readonly addresses: SharedArrayBuffer;
-  /** Word 0: stop when not 0. Word 1: look-ups done, in thousands. */
-  readonly signal: SharedArrayBuffer;
-}
-
-const { handle, addresses, signal } = workerData as SlowdownTask;
-const words = new Uint32Array(addresses);
-const control = new Int32Array(signal);
+  readonly words: Uint32Array;
+  readonly signal: Int32Array;
+};
 const reader = openIpIndexReader(handle);
-let sum = 0;
-let at = 0;
+let [sum, at] = [0, 0];
 parentPort!.postMessage('ready');
-while (Atomics.load(control, 0) === 0) {
+while (Atomics.load(signal, 0) === 0) {
   for (let request = 0; request < 20; request++) {
     reader.enter();
     for (let i = 0; i < 50; i++) {
@@ -28,6 +23,6 @@ while (Atomics.load(control, 0) === 0) {
     }
     reader.leave();
   }
-  Atomics.add(control, 1, 1);
+  Atomics.add(signal, 1, 1);
 }
 parentPort!.postMessage(sum);

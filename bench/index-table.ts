@@ -97,12 +97,6 @@ export function peerRow(
   };
 }
 
-export function millisecondsOf(work: () => unknown): number {
-  const start = performance.now();
-  work();
-  return performance.now() - start;
-}
-
 export function prefix4(address: number, length: number): IndexPrefix {
   return { family: 4, words: Uint32Array.of(address & ~hostMask(length)), length };
 }

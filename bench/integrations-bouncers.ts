@@ -16,9 +16,8 @@ import { freePort } from '../test/support/server/free-port.ts';
 import { startTestServer, within } from '../test/support/server/server.ts';
 import { type Load, openLoad } from './http-load.ts';
 import { writeCrowdsecSettings } from './idle-peers.ts';
-import { cpuSeconds } from './rbldnsd-peer.ts';
-import { type BenchRow, besidePeer, median } from './row.ts';
-import { inTurns } from './work.ts';
+import { type BenchRow, besideInstalled } from './row.ts';
+import { cpuUsOf, inTurns } from './work.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, bans: 1_000 },
@@ -39,25 +38,14 @@ interface Asked {
   readonly connections: number;
 }
 
-interface Found {
-  /** Microseconds of the processor. */
-  readonly live: number;
-  readonly poll: number;
-  /** Milliseconds from the request to the last byte. */
-  readonly full: number;
-}
-
 export async function askBouncers(name: 'tiny' | 'full', folder: string): Promise<BenchRow[]> {
   const size = sizes[name];
   const bans = Array.from(
     { length: size.bans },
     (_, i) => `45.${i >> 14}.${(i >> 6) & 255}.${i & 63}`,
   );
-  await using server = await startTestServer({
-    threads: 1,
-    demo: false,
-    env: { LOG_LEVEL: 'info', CLIENT_LIMITS: 'off' },
-  });
+  const env = { LOG_LEVEL: 'info', CLIENT_LIMITS: 'off' };
+  await using server = await startTestServer({ threads: 1, demo: false, env });
   const list = `${folder}/bans.txt`;
   writeFileSync(list, `${bans.join('\n')}\n`);
   await server.cliJson('account', 'create', 'owner@example.org');
@@ -80,23 +68,20 @@ export async function askBouncers(name: 'tiny' | 'full', folder: string): Promis
   return rowsOf(found, peerFound, size);
 }
 
-async function measure(asked: Asked, bans: readonly string[], size: Size): Promise<Found> {
+/** Microseconds of the processor, and of the whole list milliseconds from the request to the last byte. */
+async function measure(asked: Asked, bans: readonly string[], { seconds }: Size) {
   const step = Math.max(1, Math.floor(bans.length / askedFor));
   const headers = { 'X-Api-Key': asked.key, ...agent };
   const targets = bans.filter((_, i) => i % step === 0).map((ip) => `/v1/decisions?ip=${ip}`);
+  const us = (load: Load) =>
+    cpuUsOf(asked.process, async () => (await load.run(asked.port, seconds)).answers);
   using load = openLoad(targets, headers);
-  const live = await cpuUs(asked, load, size);
+  const live = await us(load);
   const { rows, ms: full } = await readAll(asked, 'startup=true');
   if (rows !== bans.length) throw new Error(`${rows} of ${bans.length} bans in the whole list`);
   using polls = openLoad(['/v1/decisions/stream?startup=false'], headers, asked);
   await readAll(asked, 'startup=false');
-  return { live, full, poll: await cpuUs(asked, polls, size) };
-}
-
-async function cpuUs(asked: Asked, load: Load, { seconds }: Size): Promise<number> {
-  const before = cpuSeconds(asked.process);
-  const { answers } = await load.run(asked.port, seconds);
-  return ((cpuSeconds(asked.process) - before) * 1e6) / answers;
+  return { live, full, poll: await us(polls) };
 }
 
 /** How many decisions there are, and the milliseconds from the request to the last byte. */
@@ -133,44 +118,30 @@ async function startCrowdsec(
   const cscli = (...words: readonly string[]) =>
     promisify(execFile)(`${programs}/cscli`, [...config, ...words]);
   const url = ['--url', `http://127.0.0.1:${port}`];
-  await cscli(
-    'machines',
-    'add',
-    'bench',
-    '--password',
-    'bench',
-    '-f',
-    `${place}/client.yaml`,
-    ...url,
-  );
   const key = 'bench';
+  const client = ['-f', `${place}/client.yaml`, ...url];
+  await cscli('machines', 'add', 'bench', '--password', key, ...client);
   await cscli('bouncers', 'add', 'bench', '-k', key);
   const child = spawn(`${programs}/crowdsec`, [...config, '-no-cs'], { stdio: 'ignore' });
-  const asked = {
-    port,
-    key,
-    process: child,
-    connections: 1,
-    stop: () => stopChild(child, 'SIGKILL'),
-  };
+  const stop = () => stopChild(child, 'SIGKILL');
+  const asked = { port, key, process: child, connections: 1, stop };
   try {
-    const isUp = () =>
-      readAll(asked, 'startup=true').then(
-        () => true,
-        () => false,
-      );
-    await within(isUp, "CrowdSec's local API");
+    const list = () => readAll(asked, 'startup=true').catch(() => undefined);
+    await within(async () => (await list()) !== undefined, "CrowdSec's local API");
     const rows = bans.map((ip) => `400h,ip,${ip}`);
     writeFileSync(`${place}/bans.csv`, `duration,scope,value\n${rows.join('\n')}\n`);
     await cscli('decisions', 'import', '-i', `${place}/bans.csv`);
     return asked;
   } catch (error) {
-    await stopChild(child, 'SIGKILL');
+    await stop();
     throw error;
   }
 }
 
+type Found = Awaited<ReturnType<typeof measure>>;
+
 function rowsOf(found: readonly Found[], peerFound: readonly Found[], { bans }: Size): BenchRow[] {
+  const missing = `${bans} bans; CrowdSec's package can't be fetched`;
   const row = (
     name: string,
     unit: string,
@@ -178,16 +149,16 @@ function rowsOf(found: readonly Found[], peerFound: readonly Found[], { bans }: 
     goal: string,
     isMet: (ours: number, peer: number) => boolean,
   ): BenchRow => {
-    const [ours, peerValue] = [found, peerFound].map((some) =>
-      median(some.map((one) => one[figure])),
-    ) as [number, number];
-    const title = `bouncers: ${name}`;
-    if (Number.isNaN(peerValue)) {
-      const note = `${bans} bans; CrowdSec's package can't be fetched`;
-      return { name: title, unit, ours, goal, note };
-    }
-    const beside = besidePeer(title, unit, ours, "CrowdSec's local API", peerValue);
-    return { ...beside, goal, note: `${bans} bans`, ok: isMet(ours, peerValue) };
+    const ours = found.map((one) => one[figure]);
+    const values = peerFound.map((one) => one[figure]);
+    const peer = { name: "CrowdSec's local API", values, missing };
+    return besideInstalled(
+      { name: `bouncers: ${name}`, unit, ours },
+      peer,
+      goal,
+      isMet,
+      `${bans} bans`,
+    );
   };
   const { timesPeer, pollUs, fullMs } = goals;
   const fewer = `≥ ${timesPeer} × fewer than CrowdSec`;

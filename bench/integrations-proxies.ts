@@ -4,17 +4,15 @@
  */
 
 import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { spawn } from '../test/support/house/spawn.ts';
+import { spawn, stopChild } from '../test/support/house/spawn.ts';
 import { freePort } from '../test/support/server/free-port.ts';
 import { startTestServer } from '../test/support/server/server.ts';
 import { openLoad } from './http-load.ts';
 import type { IntegrationsSize } from './integrations-http.ts';
-import { cpuSeconds } from './rbldnsd-peer.ts';
-import { type BenchRow, median } from './row.ts';
-import { inTurns } from './work.ts';
+import { type BenchRow, besidePeer, median, rowAtMost } from './row.ts';
+import { cpuUsOf, inTurns } from './work.ts';
 
 const nginx = '/usr/sbin/nginx';
 const haproxy = '/usr/sbin/haproxy';
@@ -25,16 +23,16 @@ export const openGate = '/gate/check?challenge=off&block=off';
 /** A visitor from elsewhere: who is on the machine itself is not judged. */
 const headers = { 'X-Forwarded-For': '8.8.8.8' };
 
-/** Ports of the sites of one program. */
-interface Sites {
-  readonly alone: number;
-  readonly asking: number;
+/** Ports. `constant`: another nginx, which lets everybody in with a constant, as our gate does: no body. */
+async function nginxPorts(gate: number) {
+  const [alone, asking] = [await freePort(), await freePort()];
+  return { alone, asking, askingConstant: await freePort(), constant: await freePort(), gate };
 }
 
-interface NginxSites extends Sites {
-  /** Asks another nginx, which lets everybody in with a constant. */
-  readonly askingConstant: number;
-}
+type NginxPorts = Awaited<ReturnType<typeof nginxPorts>>;
+
+const start = (program: string, args: readonly string[]) =>
+  spawn(program, args, { stdio: 'ignore' });
 
 /** The sites are of one nginx with one worker; what answers a constant is another such. */
 export async function behindNginx(
@@ -45,29 +43,24 @@ export async function behindNginx(
   const base = { name: 'gate: answers a second of nginx that asks it', unit: '1/s' };
   const goal = `≥ ${goals.nginx} × nginx alone`;
   if (!existsSync(nginx)) return [{ ...base, ours: 0, goal, note: 'nginx is not installed' }];
-  const ports = { alone: await freePort(), asking: await freePort() };
-  const sites: NginxSites = { ...ports, askingConstant: await freePort() };
-  const constantPort = await freePort();
-  writeFileSync(`${folder}/constant.conf`, constantConfig(folder, constantPort));
-  const child = startNginx(folder, sites, gatePort, constantPort);
-  const constant = spawn(nginx, ['-p', folder, '-c', `${folder}/constant.conf`], {
-    stdio: 'ignore',
-  });
+  const ports = await nginxPorts(gatePort);
+  const child = startNginx(folder, 'nginx', sitesConfig(folder, ports));
+  const letsIn = `server { listen 127.0.0.1:${ports.constant}; location / { return 204; } }`;
+  const constant = startNginx(folder, 'constant', letsIn);
   try {
-    const { asking, alone, askingConstant } = await compare(child, sites, size);
+    const { alone, asking, askingConstant } = ports;
+    const found = await compare(child, { alone, asking, askingConstant }, size);
     const note = 'a small file; one worker of nginx and one thread of ours, wrk beside them';
     const beside = (peer: string, peerValue: number, least: number) => {
-      const ratio = asking / peerValue;
-      const facts = { peer, peerValue, ratio, goal: `≥ ${least} × ${peer}`, ok: ratio >= least };
-      return { ...base, ours: asking, ...facts, note };
+      const row = besidePeer(base.name, base.unit, found.asking, peer, peerValue);
+      return { ...row, goal: `≥ ${least} × ${peer}`, ok: row.ratio >= least, note };
     };
     return [
-      beside('nginx alone', alone, goals.nginx),
-      beside('nginx that asks an nginx for a constant', askingConstant, goals.constant),
+      beside('nginx alone', found.alone, goals.nginx),
+      beside('nginx that asks an nginx for a constant', found.askingConstant, goals.constant),
     ];
   } finally {
-    await stop(constant);
-    await stop(child);
+    await Promise.all([stopChild(constant), stopChild(child)]);
   }
 }
 
@@ -77,32 +70,30 @@ export async function behindHaproxy(size: IntegrationsSize, folder: string): Pro
   const goal = `≥ ${goals.haproxy} × HAProxy alone`;
   const missing = [haproxy, nginx].find((program) => !existsSync(program));
   if (missing !== undefined) return [{ ...base, ours: 0, goal, note: `there is no ${missing}` }];
-  const [spoe, backend] = [await freePort(), await freePort()];
-  await using server = await startTestServer({
-    threads: 1,
-    demo: false,
-    env: { SPOE_LISTEN: `127.0.0.1:${spoe}`, TRUSTED_PROXIES: '127.0.0.1' },
-  });
+  const spoe = await freePort();
+  const env = { SPOE_LISTEN: `127.0.0.1:${spoe}`, TRUSTED_PROXIES: '127.0.0.1' };
+  await using server = await startTestServer({ threads: 1, demo: false, env });
+  const ports = await nginxPorts(server.port);
   const sites = { alone: await freePort(), asking: await freePort() };
-  const [asking, askingConstant] = [await freePort(), await freePort()];
-  const page = startNginx(folder, { alone: backend, asking, askingConstant }, server.port, backend);
+  const page = startNginx(folder, 'nginx', sitesConfig(folder, ports));
   writeFileSync(`${folder}/spoe.conf`, spoeConfig);
-  writeFileSync(`${folder}/haproxy.cfg`, haproxyConfig(folder, sites, { spoe, backend }));
-  const child = spawn(haproxy, ['-db', '-f', `${folder}/haproxy.cfg`], { stdio: 'ignore' });
+  const config = haproxyConfig(folder, { ...sites, spoe, backend: ports.alone });
+  writeFileSync(`${folder}/haproxy.cfg`, config);
+  const child = start(haproxy, ['-db', '-f', `${folder}/haproxy.cfg`]);
   try {
-    await reachable(page, backend);
-    const { asking: ours, alone: peerValue, cpuUs } = await compare(child, sites, size, server);
-    const ratio = ours / peerValue;
-    const facts = { peer: 'HAProxy alone', peerValue, ratio, goal, ok: ratio >= goals.haproxy };
+    await reachable(page, ports.alone);
+    const { asking, alone, cpuUs } = await compare(child, sites, size, server);
+    const row = besidePeer(base.name, base.unit, asking, 'HAProxy alone', alone);
     const note = 'before a small file of nginx; one thread each, wrk beside them';
-    const name = 'SPOE: CPU of a question';
-    const ok = cpuUs <= goals.spoeUs;
     return [
-      { name, unit: 'µs', ours: cpuUs, goal: `≤ ${goals.spoeUs} µs`, ok, note: 'whole server' },
-      { ...base, ours, ...facts, note },
+      {
+        ...rowAtMost('SPOE: CPU of a question', 'µs', cpuUs, goals.spoeUs, 'µs'),
+        note: 'whole server',
+      },
+      { ...row, goal, ok: row.ratio >= goals.haproxy, note },
     ];
   } finally {
-    await Promise.all([stop(child), stop(page)]);
+    await Promise.all([stopChild(child), stopChild(page)]);
   }
 }
 
@@ -117,11 +108,13 @@ async function compare<Site extends string>(
   for (const port of Object.values<number>(sites)) await reachable(child, port);
   const cpuUs: number[] = [];
   const rateOf = (name: string, port: number) => async () => {
-    const before = asked === undefined ? 0 : cpuSeconds(asked);
-    const { answers } = await load.run(port, seconds);
-    if (asked !== undefined && name === 'asking') {
-      cpuUs.push(((cpuSeconds(asked) - before) * 1e6) / answers);
-    }
+    let answers = 0;
+    const ask = async () => {
+      answers = (await load.run(port, seconds)).answers;
+      return answers;
+    };
+    if (asked !== undefined && name === 'asking') cpuUs.push(await cpuUsOf(asked, ask));
+    else await ask();
     return answers / seconds;
   };
   const figures = Object.entries<number>(sites).map(([name, port]) => [name, rateOf(name, port)]);
@@ -130,20 +123,11 @@ async function compare<Site extends string>(
   return Object.fromEntries(medians) as Record<Site | 'cpuUs', number>;
 }
 
-function startNginx(
-  folder: string,
-  sites: NginxSites,
-  gatePort: number,
-  constantPort: number,
-): ChildProcess {
+/** @param servers what stands in its `http` */
+function startNginx(folder: string, name: string, servers: string): ChildProcess {
   writeFileSync(`${folder}/page`, 'a page');
-  writeFileSync(`${folder}/nginx.conf`, nginxConfig(folder, { ...sites, gatePort, constantPort }));
-  return spawn(nginx, ['-p', folder, '-c', `${folder}/nginx.conf`], { stdio: 'ignore' });
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  child.kill('SIGTERM');
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  writeFileSync(`${folder}/${name}.conf`, nginxConfig(folder, name, servers));
+  return start(nginx, ['-p', folder, '-c', `${folder}/${name}.conf`]);
 }
 
 const spoeConfig = `[portcullis]
@@ -162,8 +146,7 @@ spoe-message check-ip
 
 function haproxyConfig(
   folder: string,
-  { alone, asking }: Sites,
-  { spoe, backend }: { spoe: number; backend: number },
+  ports: Readonly<Record<'alone' | 'asking' | 'spoe' | 'backend', number>>,
 ): string {
   return `global
     nbthread 1
@@ -173,24 +156,24 @@ defaults
     timeout client 60s
     timeout server 60s
 frontend alone
-    bind 127.0.0.1:${alone}
+    bind 127.0.0.1:${ports.alone}
     default_backend page
 frontend asking
-    bind 127.0.0.1:${asking}
+    bind 127.0.0.1:${ports.asking}
     filter spoe engine portcullis config ${folder}/spoe.conf
     http-request deny deny_status 403 unless { var(txn.portcullis.verdict) -m str allow }
     default_backend page
 backend page
     http-reuse always
-    server page 127.0.0.1:${backend}
+    server page 127.0.0.1:${ports.backend}
 backend portcullis-spoe
     mode tcp
     timeout server 3m
-    server portcullis 127.0.0.1:${spoe}
+    server portcullis 127.0.0.1:${ports.spoe}
 `;
 }
 
-const nginxHead = (folder: string, name: string): string => {
+function nginxConfig(folder: string, name: string, servers: string): string {
   const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   return `daemon off;
 user root;
@@ -202,22 +185,14 @@ http {
   access_log off;
   ${places.map((place) => `${place}_temp_path ${folder}/${place};`).join('\n  ')}
   keepalive_requests 1000000000;
-`;
-};
-
-/** As our gate lets somebody in: no body. */
-function constantConfig(folder: string, port: number): string {
-  return `${nginxHead(folder, 'constant')}
-  server { listen 127.0.0.1:${port}; location / { return 204; } }
+  ${servers}
 }
 `;
 }
 
-function nginxConfig(
-  folder: string,
-  ports: NginxSites & { readonly gatePort: number; readonly constantPort: number },
-): string {
-  const asking = (listen: number, upstream: string) => `
+function sitesConfig(folder: string, ports: NginxPorts): string {
+  const asking = (listen: number, upstream: string, port: number) => `
+  upstream ${upstream} { server 127.0.0.1:${port}; keepalive 64; keepalive_requests 1000000000; }
   server {
     listen 127.0.0.1:${listen};
     root ${folder};
@@ -236,16 +211,9 @@ function nginxConfig(
       proxy_set_header X-Forwarded-Uri $request_uri;
     }
   }`;
-  const upstream = (name: string, port: number) =>
-    `upstream ${name} { server 127.0.0.1:${port}; keepalive 64; keepalive_requests 1000000000; }`;
-  return `${nginxHead(folder, 'nginx')}
-  ${upstream('gate', ports.gatePort)}
-  ${upstream('constant', ports.constantPort)}
-  server { listen 127.0.0.1:${ports.alone}; root ${folder}; }
-  ${asking(ports.asking, 'gate')}
-  ${asking(ports.askingConstant, 'constant')}
-}
-`;
+  return `server { listen 127.0.0.1:${ports.alone}; root ${folder}; }
+  ${asking(ports.asking, 'gate', ports.gate)}
+  ${asking(ports.askingConstant, 'constant', ports.constant)}`;
 }
 
 async function reachable(child: ChildProcess, port: number): Promise<void> {

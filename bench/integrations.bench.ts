@@ -12,8 +12,8 @@ import { askBouncers } from './integrations-bouncers.ts';
 import { askOverHttp } from './integrations-http.ts';
 import { behindHaproxy } from './integrations-proxies.ts';
 import { askByDnsperf, dnsperf, openDnsPeer, zone } from './rbldnsd-peer.ts';
-import { type BenchRow, median } from './row.ts';
-import { forkServer, inTurns } from './work.ts';
+import { type BenchRow, besideInstalled } from './row.ts';
+import { cpuUsOf, inTurns, startContender } from './work.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, entries: 1_000 },
@@ -45,38 +45,26 @@ async function askOverDns(size: 'tiny' | 'full', folder: string): Promise<BenchR
   const { hits } = makeCheckTable(entries);
   const name = (address: string) => `${address.split('.').reverse().join('.')}.score.${zone} A\n`;
   writeFileSync(queries, hits.map(name).join(''));
-  const start = (kind: string) => forkServer('dns-child', [kind, String(entries)]);
-  const [ours, echo] = await Promise.all([start('ours'), start('echo')]);
+  using ours = await startContender('dns', [entries]);
+  using echo = await startContender('echo');
   const peer = await openDnsPeer(entries, folder);
+  const us = ({ child, port }: typeof ours) =>
+    cpuUsOf(child, () => askByDnsperf(port, queries, seconds, listedMin));
   const found = await inTurns(rounds, {
-    ours: () => cpuUs(ours, queries, seconds),
-    echo: () => cpuUs(echo, queries, seconds),
+    ours: () => us(ours),
+    echo: () => us(echo),
     rbldnsd: async () => peer?.cpuPerMillion(seconds),
-  }).finally(() => {
-    ours.child.disconnect();
-    echo.child.disconnect();
-    return peer?.stop();
-  });
-  const value = median(found.ours);
-  const row = (against: readonly number[], peerName: string, ratioMax: number): BenchRow => {
-    const base = { name: `DNS block list: CPU for an answer`, unit: 'µs', ours: value };
-    const goal = `≤ ${ratioMax} × ${peerName}`;
-    if (against.length === 0) return { ...base, goal, note: `${peerName} is not installed` };
-    const peerValue = median(against);
-    const ratio = value / peerValue;
-    const note = 'the same hosts; dnsperf, 64 clients';
-    return { ...base, peer: peerName, peerValue, ratio, goal, ok: ratio <= ratioMax, note };
-  };
+  }).finally(() => peer?.stop());
+  const row = (values: readonly number[], name: string, ratioMax: number): BenchRow =>
+    besideInstalled(
+      { name: `DNS block list: CPU for an answer`, unit: 'µs', ours: found.ours },
+      { name, values, missing: `${name} is not installed` },
+      `≤ ${ratioMax} × ${name}`,
+      (value, peerValue) => value / peerValue <= ratioMax,
+      'the same hosts; dnsperf, 64 clients',
+    );
   return [
     row(found.rbldnsd, 'rbldnsd', goals.rbldnsd),
     row(found.echo, 'bare sockets', goals.echo),
   ];
-}
-
-type NameServer = Awaited<ReturnType<typeof forkServer>>;
-
-async function cpuUs({ child, port }: NameServer, queries: string, seconds: number) {
-  const { completed, found, cpuSeconds } = await askByDnsperf(child, port, queries, seconds);
-  if (found < completed * listedMin) throw new Error(`dnsperf: ${found} of ${completed} found`);
-  return (cpuSeconds * 1e6) / completed;
 }

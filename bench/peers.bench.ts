@@ -19,8 +19,8 @@ import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { openChecks } from './http-load.ts';
 import { openStateOn } from './open-state.ts';
 import { type Pauses, watchPauses } from './pauses.ts';
-import { type BenchRow, besidePeer, median } from './row.ts';
-import { inTurns, mainThreadMs } from './work.ts';
+import { type BenchRow, besidePeer, median, ratioAtMost } from './row.ts';
+import { inTurns, openThreadClock } from './work.ts';
 
 const sizes = {
   tiny: { rows: 3_000, rounds: 1, heads: 3, besideRows: 3_000, seconds: 1 },
@@ -34,16 +34,7 @@ const checkGoal = 1.2;
 
 const unwatched: Pauses = { max: 0, p99: 0, elapsedMs: 0 };
 
-interface Measured {
-  readonly snapshotMs: number;
-  readonly first: Pauses;
-  readonly firstMs: number;
-  readonly again: Pauses;
-  readonly againMs: number;
-  readonly fold: Pauses;
-  readonly foldMs: number;
-  readonly headMs: number;
-}
+type Measured = Awaited<ReturnType<typeof measure>>;
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const s = sizes[size];
@@ -55,51 +46,46 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   }
   const rows = s.rows.toLocaleString('en-US');
   const least = (all: readonly Measured[], of: (m: Measured) => number) => Math.min(...all.map(of));
-  const atMost = (name: string, unit: string, ours: number, goal: number): BenchRow => ({
-    name,
-    unit,
-    ours: Number(ours.toFixed(3)),
-    goal: `<= ${goal}`,
-    ok: ours <= goal,
-  });
-  const processor = (name: string, of: (m: Measured) => number): BenchRow => ({
-    name: `${name}: processor time`,
-    unit: 'ms',
-    ours: Math.round(median(measured.map(of))),
-  });
-  const pause = (name: string, of: (m: Measured) => Pauses): BenchRow => ({
-    ...atMost(
-      `${name}: longest pause`,
-      'ms',
-      least(watched, (m) => of(m).max),
-      pauseMsGoal,
-    ),
-    p99: Number(least(watched, (m) => of(m).p99).toFixed(2)),
-  });
+  const atMost = (name: string, ours: number, goal: number): BenchRow => {
+    return {
+      name,
+      unit: 'ms',
+      ours: Number(ours.toFixed(3)),
+      goal: `<= ${goal}`,
+      ok: ours <= goal,
+    };
+  };
+  const processor = (name: string, of: (m: Measured) => number): BenchRow => {
+    const ours = Math.round(median(measured.map(of)));
+    return { name: `${name}: processor time`, unit: 'ms', ours };
+  };
+  const pause = (name: string, of: (m: Measured) => Pauses): BenchRow => {
+    const longest = least(watched, (m) => of(m).max);
+    const p99 = Number(least(watched, (m) => of(m).p99).toFixed(2));
+    return { ...atMost(`${name}: longest pause`, longest, pauseMsGoal), p99 };
+  };
+  const [folding, looking] = [
+    `fold from the journal, ${rows} rows`,
+    'a look at a head without news',
+  ];
+  const snapshotMs = Math.round(median(measured.map((m) => m.snapshotMs)));
   return [
     processor(`first load, ${rows} rows`, (m) => m.firstMs),
     pause('first load', (m) => m.first),
     processor('the same rows again', (m) => m.againMs),
     pause('the same rows again', (m) => m.again),
     atMost(
-      `fold from the journal, ${rows} rows: processor time`,
-      'ms',
+      `${folding}: processor time`,
       least(measured, (m) => m.foldMs),
       foldMsGoal,
     ),
     pause('fold from the journal', (m) => m.fold),
     atMost(
-      'a look at a head without news: processor time',
-      'ms',
+      `${looking}: processor time`,
       least(measured, (m) => m.headMs),
       headMsGoal,
     ),
-    atMost(
-      `a snapshot of ${rows} rows, in a thread`,
-      'ms',
-      Math.round(median(measured.map(({ snapshotMs }) => snapshotMs))),
-      snapshotMsGoal,
-    ),
+    atMost(`a snapshot of ${rows} rows, in a thread`, snapshotMs, snapshotMsGoal),
     await checksBeside(s),
   ];
 }
@@ -117,34 +103,25 @@ async function checksBeside({ besideRows: rows, rounds, seconds }: Size): Promis
       (await metric(server, 'portcullis_peer_rows')).get('peer="1"') ?? 0;
     /** The checks begin with the load; the peer is gone before the next one. */
     async function besideLoadOf(server: TestServer): Promise<number> {
-      const added = await server.cli('peer', 'add', from.url, '--key', from.line, '--yes');
-      if (added.code !== 0) throw new Error(added.stderr);
-      const { p99 } = await checks.run(asked.port, seconds);
+      await server.cliJson('peer', 'add', from.url, '--key', from.line, '--yes');
+      const p99 = await checks.p99(asked.port, seconds);
       if (server === asked) came.push(await rowsAt(server));
       await within(async () => (await rowsAt(server)) >= 0.999 * rows, 'the whole first load');
-      const gone = await server.cli('peer', 'remove', '1');
-      if (gone.code !== 0) throw new Error(gone.stderr);
+      await server.cliJson('peer', 'remove', '1');
       await within(async () => (await rowsAt(server)) === 0, 'a peer that is gone');
       return p99;
     }
     const came: number[] = [];
     const { idle, beside, own } = await inTurns(rounds, {
-      idle: async () => (await checks.run(asked.port, seconds)).p99,
+      idle: () => checks.p99(asked.port, seconds),
       beside: () => besideLoadOf(other),
       own: () => besideLoadOf(asked),
     });
-    const loaded = besidePeer(
-      'check p99 beside a first load',
-      'ms',
-      median(own),
-      'the load on another server',
-      median(beside),
-    );
+    const [name, peer] = ['check p99 beside a first load', 'the load on another server'];
+    const loaded = besidePeer(name, 'ms', median(own), peer, median(beside));
     const share = Math.round((100 * median(came.slice(-rounds))) / rows);
     return {
-      ...loaded,
-      goal: `≤ ${checkGoal} × control`,
-      ok: loaded.ratio <= checkGoal,
+      ...ratioAtMost(loaded, checkGoal, '× control'),
       p99: loaded.ours,
       note: `wrk, 64 connections, one thread; ${share} % of ${rows.toLocaleString('en-US')} rows had come when the checks ended; idle ${median(idle)} ms`,
     };
@@ -173,9 +150,9 @@ async function publisher(rows: number, clock: ReturnType<typeof manualClock>) {
   };
 }
 
-const workedMs = () => mainThreadMs(process.pid);
+const { ranMs: workedMs } = openThreadClock();
 
-async function measure({ rows, heads }: Size, isWatched = false): Promise<Measured> {
+async function measure({ rows, heads }: Size, isWatched = false) {
   using directory = makeTempDir('bench-peers');
   const clock = manualClock(Date.now());
   const store = openLmdbStore({ path: `${directory.path}/store`, clock: systemClock(), log });

@@ -6,12 +6,12 @@
 
 import { Agent } from 'node:http';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
-import { makeCheckTable } from './check-table.ts';
-import { checkPath, openLoad, startContender } from './http-load.ts';
-import { path } from './http-server.ts';
+import { bytesOf, makeCheckTable } from './check-table.ts';
+import { checkPath, openLoad } from './http-load.ts';
 import { openDnsPeer } from './rbldnsd-peer.ts';
-import { type BenchRow, besidePeer, median } from './row.ts';
-import { inParallel, inTurns, statusOf } from './work.ts';
+import { type BenchRow, besideInstalled, median } from './row.ts';
+import { checkRoute } from './servers.ts';
+import { inParallel, inTurns, startContender, statusOf } from './work.ts';
 
 const sizes = {
   tiny: { rounds: 1, seconds: 1, entries: 1_000, inBulk: 200_000 },
@@ -27,8 +27,9 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const { rounds, seconds, entries, inBulk } = sizes[size];
   using folder = makeTempDir('bench-dns');
   const { key, hits } = makeCheckTable(entries);
-  const server = await startContender('check', entries);
+  using server = await startContender('check', [entries]);
   const peer = await openDnsPeer(entries, folder.path);
+  const count = hits.length;
   using load = openLoad(hits.map(checkPath), { Key: key, Accept: 'application/json' });
   const bulk = (body: BulkBody) => () =>
     server.usOf(() => askInBulk(server.port, key, body, inBulk));
@@ -36,8 +37,13 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
     // Microseconds for an answer are seconds for a million.
     const { single, lines, bytes, peers } = await inTurns(rounds, {
       single: () => server.usOf(async () => (await load.run(server.port, seconds)).answers),
-      lines: bulk(linesOf(hits)),
-      bytes: bulk(bytesOf(hits)),
+      lines: bulk({ query: '', type: 'text/plain', body: Buffer.from(hits.join('\n')), count }),
+      bytes: bulk({
+        query: '?family=4',
+        type: 'application/octet-stream',
+        body: bytesOf(hits),
+        count,
+      }),
       peers: async () => peer?.cpuPerMillion(seconds),
     });
     return [
@@ -47,7 +53,6 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
       coreRow('bytes', bytes),
     ];
   } finally {
-    server.stop();
     await peer?.stop();
   }
 }
@@ -57,16 +62,6 @@ interface BulkBody {
   readonly type: string;
   readonly body: Buffer;
   readonly count: number;
-}
-
-function linesOf(addresses: readonly string[]): BulkBody {
-  const body = Buffer.from(addresses.join('\n'));
-  return { query: '', type: 'text/plain', body, count: addresses.length };
-}
-
-function bytesOf(addresses: readonly string[]): BulkBody {
-  const body = Buffer.from(addresses.flatMap((text) => text.split('.').map(Number)));
-  return { query: '?family=4', type: 'application/octet-stream', body, count: addresses.length };
 }
 
 /**
@@ -81,7 +76,7 @@ async function askInBulk(
 ): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: bulkConnections });
   const headers = { Key: key, 'Content-Type': type, 'Content-Length': body.length };
-  const options = { port, path: `${path}-bulk${query}`, method: 'POST', headers, agent };
+  const options = { port, path: `${checkRoute}-bulk${query}`, method: 'POST', headers, agent };
   const requests = Math.ceil(addresses / count);
   await inParallel(requests, bulkConnections, async () => {
     const status = await statusOf(options, body);
@@ -106,20 +101,15 @@ function coreRow(form: keyof typeof bulkGoals, seconds: readonly number[]): Benc
 function row(
   name: string,
   ours: readonly number[],
-  peer: readonly number[],
+  values: readonly number[],
   ratioMax: number,
 ): BenchRow {
-  const value = median(ours);
-  const goal = `≤ ${ratioMax} × rbldnsd`;
-  if (peer.length === 0) {
-    const note = 'rbldnsd or dnsperf is not installed: nothing to compare with';
-    return { name, unit: 's', ours: value, goal, note };
-  }
-  const compared = besidePeer(name, 's', value, 'rbldnsd, ip4set', median(peer));
-  return {
-    ...compared,
-    goal,
-    ok: compared.ratio <= ratioMax,
-    note: 'the same hosts; dnsperf, 64 clients; every address is listed',
-  };
+  const missing = 'rbldnsd or dnsperf is not installed: nothing to compare with';
+  return besideInstalled(
+    { name, unit: 's', ours },
+    { name: 'rbldnsd, ip4set', values, missing },
+    `≤ ${ratioMax} × rbldnsd`,
+    (value, peer) => value / peer <= ratioMax,
+    'the same hosts; dnsperf, 64 clients; every address is listed',
+  );
 }

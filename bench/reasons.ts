@@ -88,10 +88,6 @@ export const reasons: Reasons = {
     'DNS block list':
       'The kernel’s sending is four fifths of all. Between the bare sockets and ours (1.24; 1.18 with a thousand hosts) is memory: a walk and a record among a million hosts.',
   },
-  ip: {
-    'parse v4': 'Near its goal from either side: 57 ns for text on a free machine.',
-    'parse v6': 'Reading the characters alone takes 85 ns.',
-  },
   nodes: {
     'durable reports':
       'The sender, two nodes and PostgreSQL share two cores; on the embedded store the same sender gets some 9,200 a second. Other young spaces and fewer helpers of V8 gave no clear gain.',

@@ -23,7 +23,7 @@ import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { openChecks } from './http-load.ts';
 import { comment, openReportLoad } from './report-load.ts';
 import { openRawPeer } from './report-peer.ts';
-import { atLeast, atMost, type BenchRow, besidePeer, median } from './row.ts';
+import { atLeast, type BenchRow, besidePeer, median, ratioAtMost, rowAtMost } from './row.ts';
 import { inParallel, inTurns, perSecond } from './work.ts';
 
 const sizes = {
@@ -142,16 +142,10 @@ async function starts(plan: Plan, dataDir: string): Promise<BenchRow[]> {
     await second.server.kill();
   }
   const title = `start with ${plan.stored.toLocaleString('en-US')} reports`;
-  const goal = (ours: number) => atMost(ours, startGoalMs, 'ms');
-  const [fromStop, fromKill, fromJournal] = [snapshot, rebuilt, journal].map(median) as [
-    number,
-    number,
-    number,
-  ];
   return [
-    { name: `${title}, after a stop`, unit: 'ms', ours: fromStop, ...goal(fromStop) },
-    { name: `${title}, after a kill`, unit: 'ms', ours: fromKill, ...goal(fromKill) },
-    { name: `${title}, no checkpoint at all`, unit: 'ms', ours: fromJournal },
+    rowAtMost(`${title}, after a stop`, 'ms', median(snapshot), startGoalMs, 'ms'),
+    rowAtMost(`${title}, after a kill`, 'ms', median(rebuilt), startGoalMs, 'ms'),
+    { name: `${title}, no checkpoint at all`, unit: 'ms', ours: median(journal) },
   ];
 }
 
@@ -179,7 +173,7 @@ async function checksBeside(plan: Plan, dataDir: string): Promise<BenchRow[]> {
   using reports = openReportLoad(server.port, reporter!.key);
   const addresses = Array.from({ length: 1_000 }, (_, i) => `32.1.1.${i & 255}`);
   using checks = openChecks(addresses, reporter!.key);
-  const p99 = async () => (await checks.run(server.port, plan.seconds)).p99;
+  const p99 = () => checks.p99(server.port, plan.seconds);
   let reported = 0;
   let busyMs = 0;
   const { idle, refused, busy } = await inTurns(plan.rounds, {
@@ -201,8 +195,10 @@ async function checksBeside(plan: Plan, dataDir: string): Promise<BenchRow[]> {
   });
   const note = `one thread, 64 connections, ${Math.round((reported * 1_000) / busyMs)} reports/s`;
   const row = (name: string, peer: string, values: readonly number[], goal: number): BenchRow => {
-    const compared = besidePeer(name, 'ms', median(busy), peer, median(values));
-    return { ...compared, ...atMost(compared.ratio, goal), note };
+    return {
+      ...ratioAtMost(besidePeer(name, 'ms', median(busy), peer, median(values)), goal),
+      note,
+    };
   };
   const sameSender = 'the same sender and bytes, a wrong key';
   return [

@@ -36,6 +36,21 @@ export function besidePeer(
   return { name, unit, ours, peer, peerValue, ratio: ours / peerValue };
 }
 
+/** The same with its goal; without its verdict, and with another note, where the peer is missing. */
+export function besideInstalled(
+  { name, unit, ours }: { name: string; unit: string; ours: readonly number[] },
+  peer: { readonly name: string; readonly values: readonly number[]; readonly missing: string },
+  goal: string,
+  isMet: (ours: number, peer: number) => boolean,
+  note: string,
+): BenchRow {
+  const value = median(ours);
+  if (peer.values.length === 0) return { name, unit, ours: value, goal, note: peer.missing };
+  const peerValue = median(peer.values);
+  const row = besidePeer(name, unit, value, peer.name, peerValue);
+  return { ...row, goal, ok: isMet(value, peerValue), note };
+}
+
 /** The goal of a row, and whether `value` meets it: `≤ 5 ms`, `≥ 3000/s`. */
 export function atMost(value: number, most: number, unit = ''): Pick<BenchRow, 'goal' | 'ok'> {
   return { goal: `≤ ${withUnit(most, unit)}`, ok: value <= most };
@@ -43,6 +58,15 @@ export function atMost(value: number, most: number, unit = ''): Pick<BenchRow, '
 
 export function atLeast(value: number, least: number, unit = ''): Pick<BenchRow, 'goal' | 'ok'> {
   return { goal: `≥ ${withUnit(least, unit)}`, ok: value >= least };
+}
+
+/** The same of the ratio to the peer. */
+export function ratioAtMost<Row extends { readonly ratio: number }>(
+  row: Row,
+  most: number,
+  unit = '',
+) {
+  return { ...row, ...atMost(row.ratio, most, unit) };
 }
 
 /** Makes a row whose figure must stay under its goal. */

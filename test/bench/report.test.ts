@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { type BenchResult, document, newestOf, reasonFor } from '../../bench/document.ts';
 import { apart, reasons } from '../../bench/reasons.ts';
 import { oldestFirst, savedResults } from '../../bench/report.ts';
-import { measure, measureAsync } from '../../bench/rounds.ts';
+import { measure } from '../../bench/rounds.ts';
 import type { BenchRow } from '../../bench/row.ts';
 
 function result(date: string, ...rows: BenchRow[]): BenchResult {
@@ -38,10 +38,9 @@ test('a run of one bench replaces that one and keeps the others', () => {
 
 test('each subject runs once in each round, and once before them', async () => {
   let runs = 0;
-  const subject = { operations: 1, run: () => ++runs };
-  measure({ subject }, 5);
+  await measure({ subject: { operations: 1, run: () => ++runs } }, 5);
   assert.equal(runs, 6);
-  await measureAsync({ subject: { ...subject, run: async () => ++runs } }, 5);
+  await measure({ subject: { operations: 1, run: async () => ++runs } }, 5);
   assert.equal(runs, 12);
 });
 
