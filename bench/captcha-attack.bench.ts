@@ -71,31 +71,22 @@ const sizes = {
   full: { clips: 200, starts: 5, slowClips: 25, voices: 12, learned: 1_500, rounds: 10 },
 } as const;
 
-const easy: Acoustics = {
-  equaliserDb: 0,
-  reflections: 0,
-  babbleDb: 24,
-  speeds: [0.86, 1.14],
-  glide: 0,
-};
+// biome-ignore format: a table.
+const easy: Acoustics = { equaliserDb: 0, reflections: 0, babbleDb: 24, speeds: [0.86, 1.14], glide: 0 };
 
 function soundRows(size: Size, language: SpokenLanguage): BenchRow[] {
   const { clips, starts, slowClips, voices, learned, rounds } = sizes[size];
   const isFrench = language === 'fr';
   const usualAcoustics = acousticsOf[language];
   const sound = isFrench ? 'French sound' : 'sound';
-  const voicesFrom = (seed: number) =>
-    isFrench ? recordedVoices(seededRandom(seed)) : synthesiseVoices(seededRandom(seed));
-  const stock = isFrench
-    ? stockRecordings()
-    : synthesiseVoices(seededRandom(80_001), stockVoiceRanges);
+  const synthesised = (seed: number) => synthesiseVoices(seededRandom(seed));
+  const recorded = (seed: number) => recordedVoices(seededRandom(seed));
+  const voicesFrom = isFrench ? recorded : synthesised;
+  const usualStock = () => synthesiseVoices(seededRandom(80_001), stockVoiceRanges);
+  const stock = isFrench ? stockRecordings() : usualStock();
   const own = Array.from({ length: starts }, (_, i) => voicesFrom(80_002 + i));
-  const clipsOf = (
-    from: readonly SpeechVoices[],
-    acoustics: Acoustics,
-    firstSeed: number,
-    count: number,
-  ) =>
+  type Voices = readonly SpeechVoices[];
+  const clipsOf = (from: Voices, acoustics: Acoustics, firstSeed: number, count: number) =>
     seeds(firstSeed, count).map((seed, i) => composeClip(from[i % from.length]!, seed, acoustics));
   const understood = (reader: SoundReader, list: readonly ReturnType<typeof composeClip>[]) =>
     list.filter(({ answer, sound }) => reader(sound) === answer).length;
@@ -140,9 +131,10 @@ const wordCounts = {
 
 /** Goals are shares of the words; a tiny run is not judged. */
 interface Trial {
-  readonly name: string;
   readonly attack: Attack;
   readonly challenges: readonly Challenge[];
+  /** Absent: the attack's. */
+  readonly name?: string;
   readonly most?: number;
   readonly least?: number;
   /** Read from motion: tesseract has no part in it. */
@@ -184,33 +176,23 @@ function easyRows(size: Size): BenchRow[] {
   const straight = few.map((seed) => variantChallenge('default', seed, 'linear'));
   const circular = few.map((seed) => variantChallenge('default', seed, 'circular'));
   const mean = stillAttacks.find((attack) => attack.name === 'mean of all frames')!;
-  const [global, energy] = blindSolvers as [Attack, Attack];
-  const [proxy, knownWay] = motionReaders as [Attack, Attack];
   const asOne = 'control: clouds that run as one';
-  const read = { challenges: sound, least: 0.95, motion: true };
+  const leaks = `control: straight loop, ${mean.name}`;
   // The control's goal is far from 0, and no matter of the version of the reader.
   const trials: Trial[] = [
-    ...stillAttacks.map((attack) => ({ name: attack.name, attack, challenges: sound, most: 0 })),
-    {
-      name: `control: straight loop, ${mean.name}`,
-      attack: mean,
-      challenges: straight,
-      least: 0.8,
-    },
-    ...[global, energy].flatMap((attack) => [
-      { name: attack.name, attack, challenges: sound, motion: true },
+    ...stillAttacks.map((attack) => ({ attack, challenges: sound, most: 0 })),
+    { name: leaks, attack: mean, challenges: straight, least: 0.8 },
+    ...blindSolvers.flatMap((attack) => [
+      { attack, challenges: sound, motion: true },
       { name: `${asOne}, ${attack.name}`, attack, challenges: circular, motion: true },
     ]),
-    { name: proxy.name, attack: proxy, ...read },
-    { name: knownWay.name, attack: knownWay, ...read },
+    ...motionReaders.map((attack) => ({ attack, challenges: sound, least: 0.95, motion: true })),
   ];
   const reader = createTemplateReader(profiles.default, readingSigmaDots);
   const tesseract = tesseractVersion();
   const rows: BenchRow[] = [];
   for (const trial of trials) {
-    const start = process.cpuUsage();
-    const read = wordsRead(trial.attack, trial.challenges, reader);
-    rows.push(row(trial, 'templates', read, size, msEach(start, trial.challenges.length)));
+    rows.push(byTemplates(trial, reader, size));
     if (tesseract === undefined || trial.motion === true) continue;
     const words = countByTesseract(trial.attack, trial.challenges).words;
     rows.push(row(trial, tesseract, words, size));
@@ -218,12 +200,10 @@ function easyRows(size: Size): BenchRow[] {
   return [...rows, meansOfMany(mean, reader, size), informed(sound)];
 }
 
+type TemplateReader = ReturnType<typeof createTemplateReader>;
+
 /** Means of so many pictures that a rare word would be found, one at a time: all would fill the memory. */
-function meansOfMany(
-  mean: Attack,
-  reader: ReturnType<typeof createTemplateReader>,
-  size: Size,
-): BenchRow {
+function meansOfMany(mean: Attack, reader: TemplateReader, size: Size): BenchRow {
   const many = seeds(51_001, wordCounts[size].many);
   let read = 0;
   for (const seed of many) read += wordsRead(mean, [soundChallenge('default', seed)], reader);
@@ -232,15 +212,11 @@ function meansOfMany(
 }
 
 function hardRows(size: Size): BenchRow[] {
-  const hard = challengesOf('hard', size);
+  const challenges = challengesOf('hard', size);
   const reader = createTemplateReader(profiles.hard, readingSigmaDots);
   return [...stillAttacks, ...blindSolvers, stripSolver].map((attack) => {
-    const motion = !stillAttacks.includes(attack);
-    const trial = { name: `hard: ${attack.name}`, attack, challenges: hard, motion };
-    const start = process.cpuUsage();
-    const read = wordsRead(attack, hard, reader);
-    const most = motion ? {} : { most: 0 };
-    return row({ ...trial, ...most }, 'templates', read, size, msEach(start, hard.length));
+    const trial = { name: `hard: ${attack.name}`, attack, challenges };
+    return byTemplates(stillAttacks.includes(attack) ? { ...trial, most: 0 } : trial, reader, size);
   });
 }
 
@@ -326,13 +302,19 @@ function msEach(start: NodeJS.CpuUsage, count: number): string {
   return `${Math.round((1_000 * cpuSecondsSince(start)) / count)} ms of processor time each`;
 }
 
-function row(trial: Trial, reader: string, read: number, size: Size, note?: string): BenchRow {
-  const { name, challenges, most, least } = trial;
+function byTemplates(trial: Trial, reader: TemplateReader, size: Size): BenchRow {
+  const start = process.cpuUsage();
+  const read = wordsRead(trial.attack, trial.challenges, reader);
+  const note = msEach(start, trial.challenges.length);
+  return { ...row(trial, 'templates', read, size), note };
+}
+
+function row(trial: Trial, reader: string, read: number, size: Size): BenchRow {
+  const { name = trial.attack.name, challenges, most, least } = trial;
   const count = challenges.length;
-  const base = { name: `${name}; ${reader}`, unit: `of ${count} words`, ours: read };
-  const noted = note === undefined ? base : { ...base, note };
-  if (most !== undefined) return judged(size, noted, { most: most * count });
-  return least === undefined ? noted : judged(size, noted, { least: least * count });
+  const plain = { name: `${name}; ${reader}`, unit: `of ${count} words`, ours: read };
+  if (most !== undefined) return judged(size, plain, { most: most * count });
+  return least === undefined ? plain : judged(size, plain, { least: least * count });
 }
 
 type Bound = { readonly most: number } | { readonly least: number };

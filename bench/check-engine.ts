@@ -1,35 +1,25 @@
 /** A front end over a table of random hosts, the real geo tables and one key: what a check touches. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createAccountsTable } from '../src/access/accounts/accounts-table.ts';
 import { allScopes, hashKey } from '../src/access/keys/key-format.ts';
 import { createKeyTable } from '../src/access/keys/key-table.ts';
 import { createSightingBoard } from '../src/access/marks.ts';
 import { createLimitMemory } from '../src/access/quota/client-limits.ts';
 import { createQuotaMemory } from '../src/access/quota/quota.ts';
-import { createFrontEnd, type FrontEnd } from '../src/app/threads/front-end.ts';
+import { createFrontEnd } from '../src/app/threads/front-end.ts';
 import { systemClock } from '../src/core/clock.ts';
+import { createLog } from '../src/core/log.ts';
 import { systemRandom } from '../src/core/random.ts';
-import { openGeo } from '../src/geo/open-geo.ts';
 import { createIpIndex } from '../src/index/ip-index.ts';
 import { packMeta, setListSource, setMeta } from '../src/index/records.ts';
 import { createIntegrationCounters } from '../src/integrations/counters.ts';
 import { createBanTable } from '../src/integrations/crowdsec/ban-table.ts';
 import { createSettledMemory } from '../src/integrations/crowdsec/settled-polls.ts';
 import { createContributions } from '../src/reputation/state/contributions.ts';
-import { hostScore, makeCheckTable } from './check-table.ts';
-
-interface CheckEngine {
-  readonly frontEnd: FrontEnd;
-  readonly key: string;
-  /** Addresses drawn from the table, as text. */
-  readonly hits: readonly string[];
-}
+import { hostScore, makeCheckTable, openBenchGeo } from './check-table.ts';
 
 /** The same seed gives the same table and key in every process. */
-export function createCheckEngine(entries: number): CheckEngine {
+export function createCheckEngine(entries: number) {
   const { hosts, key, hits } = makeCheckTable(entries);
   const index = createIpIndex({ entriesMax: entries + 16 });
   for (let i = 0; i < entries; i++) {
@@ -43,18 +33,14 @@ export function createCheckEngine(entries: number): CheckEngine {
   const accounts = createAccountsTable(16);
   keyTable.add(hashKey(key), 1, allScopes);
   accounts.set(1, { readPerMinute: 2 ** 25 - 1, writePerMinute: 1, trust: 0, disabled: false });
-  const dataDir = mkdtempSync(join(tmpdir(), 'portcullis-bench-'));
-  const silent = { info: () => {}, warn: () => {} };
-  const geo = openGeo({ dataDir, log: silent as never });
-  rmSync(dataDir, { recursive: true });
   const frontEnd = createFrontEnd({
-    log: silent as never,
+    log: createLog('silent'),
     memory: {
       heartbeat: new SharedArrayBuffer(8),
       time: undefined,
       reports: { allowDocumentation: false, serverAddresses: [] },
       limits: createLimitMemory(8, systemRandom()),
-      geo: geo.shared,
+      geo: openBenchGeo(),
       bans: createBanTable(2).buffer,
       marks: { key: new Uint8Array(32), board: createSightingBoard().buffer },
       refusals: createSightingBoard().buffer,

@@ -4,8 +4,10 @@
  */
 
 import { makeKey } from '../src/access/keys/key-format.ts';
+import { openGeo } from '../src/geo/open-geo.ts';
 import { formatIp } from '../src/ip/address.ts';
 import { seededRandom } from '../test/support/seeded.ts';
+import { makeTempDir } from '../test/support/server/temp-dir.ts';
 
 interface CheckTable {
   /** IPv4 addresses as numbers; one may come twice, then the later score counts. */
@@ -30,6 +32,12 @@ export function makeCheckTable(entries: number): CheckTable {
 
 export function hostText(host: number): string {
   return formatIp(4, Uint32Array.of(host, 0, 0, 0));
+}
+
+/** The default tables, in a folder that is gone again. */
+export function openBenchGeo(): SharedArrayBuffer {
+  using directory = makeTempDir('bench-geo');
+  return openGeo({ dataDir: directory.path, log: { info: () => {}, warn: () => {} } }).shared;
 }
 
 /** Four bytes of each, as check-bulk takes them. */

@@ -122,12 +122,8 @@ function rowsOf(
     `${perSecond((one) => one.pictures)} pictures and ${perSecond((one) => one.reports)} reports a second, ` +
     `${median(work.map((one) => one.builds))} feed builds a round`;
   const p99 = (of: readonly LoadResult[]) => median(of.map((one) => one.p99));
-  const row = (
-    name: string,
-    ours: readonly LoadResult[],
-    peerName: string,
-    peer: readonly LoadResult[],
-  ) => ({
+  type All = readonly LoadResult[];
+  const row = (name: string, ours: All, peerName: string, peer: All) => ({
     ...besidePeer(name, 'ms', p99(ours), peerName, p99(peer)),
     p50: median(ours.map((one) => one.p50)),
     p99: p99(ours),

@@ -1,10 +1,6 @@
 /** A list of malicious entries with real countries and providers, and what builds feeds of it. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { entryFlags } from '../src/contracts/reputation.ts';
-import { openGeo } from '../src/geo/open-geo.ts';
 import { countryOf, openGeoReader, providerOf } from '../src/geo/reader.ts';
 import { createIpIndex, type IpIndex } from '../src/index/ip-index.ts';
 import { packMeta, setMeta, setReportedAt, setReports } from '../src/index/records.ts';
@@ -17,6 +13,7 @@ import {
 import { collect } from '../src/reputation/blocklists/builder/collect.ts';
 import { entryScore, halfLivesAt } from '../src/reputation/check/score.ts';
 import { seededRandom } from '../test/support/seeded.ts';
+import { openBenchGeo } from './check-table.ts';
 
 export const operatorTexts = { homeUrl: 'https://reputation.example/feeds', licence: 'none' };
 
@@ -42,10 +39,7 @@ export function createFeedTable(entries: number): FeedTable {
       setReportedAt(index.records, entry, 1_795_000_000, 1_795_000_000 + (word() & 0xffff));
     }
   }
-  const dataDir = mkdtempSync(join(tmpdir(), 'portcullis-bench-'));
-  const geo = openGeo({ dataDir, log: { info: () => {}, warn: () => {} } as never });
-  rmSync(dataDir, { recursive: true });
-  return { index, geo: geo.shared };
+  return { index, geo: openBenchGeo() };
 }
 
 export function createBuilder({ index, geo: shared }: FeedTable): FeedBuilder {

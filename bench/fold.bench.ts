@@ -18,6 +18,7 @@ import {
   rowsPerEventMax,
 } from '../src/reputation/state/events.ts';
 import { openLmdbStore } from '../src/storage/lmdb/store.ts';
+import { batchOf } from '../test/support/reputation/random-journal.ts';
 import { seededRandom } from '../test/support/seeded.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { clustered, clustered6, dice, sparse } from './index-table.ts';
@@ -53,7 +54,7 @@ function openJournalStore(entriesMax: number) {
       });
       if (!result.ok) throw new Error(result.error);
     },
-    async close(): Promise<void> {
+    async [Symbol.asyncDispose](): Promise<void> {
       await store.close();
       directory.remove();
     },
@@ -75,21 +76,9 @@ function* batches(rows: number): Generator<RowBatch> {
     if (seen.size() === before) continue;
     batch.push(prefix);
     if (batch.length < rowsPerEventMax && seen.size() < rows) continue;
-    yield packed(batch);
+    yield batchOf(batch.map((one, i) => ({ prefix: one, score: 50 + (i % 50) })));
     batch = [];
   }
-}
-
-function packed(prefixes: readonly IndexPrefix[]): RowBatch {
-  const batch = {
-    count: prefixes.length,
-    families: Uint8Array.from(prefixes, ({ family }) => family),
-    words: new Uint32Array(4 * prefixes.length),
-    lengths: Uint8Array.from(prefixes, ({ length }) => length),
-    scores: Uint8Array.from(prefixes, (_, i) => 50 + (i % 50)),
-  };
-  for (const [i, { words }] of prefixes.entries()) batch.words.set(words, 4 * i);
-  return batch;
 }
 
 const sizes = {
@@ -103,12 +92,7 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const { rows, rounds, maps } = sizes[size];
   const measured: Phases[] = [];
   for (let round = 0; round < rounds; round++) {
-    const journal = openJournalStore(2 * rows);
-    try {
-      measured.push(await measure(journal, rows));
-    } finally {
-      await journal.close();
-    }
+    measured.push(await measure(rows));
   }
   const phase = (name: string, of: (phases: Phases) => Pauses): BenchRow[] => {
     const pauses = measured.map(of);
@@ -134,36 +118,32 @@ export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
 
 /** What the thread that draws the map of the radar works for one map: all entries counted, two pictures made. */
 async function drawing(rows: number, maps: number): Promise<BenchRow> {
-  const journal = openJournalStore(2 * rows);
-  try {
-    await journal.load(rows);
-    const state = await journal.open();
-    await catchUp(journal, state);
-    const reader = state.index.openReader();
-    if (reader === undefined) throw new Error('no reader is left in the index');
-    const times: number[] = [];
-    for (let i = 0; i < maps; i++) {
-      const seconds = await cpuSecondsOf(() => {
-        const { pictures } = draw({ reader, nowMs: Date.now() });
-        if (Object.values(pictures).some(({ length }) => length === 0))
-          throw new Error('no picture');
-      });
-      times.push(1_000 * seconds);
-    }
-    await state.stop();
-    const name = `the map of the radar, ${rows.toLocaleString('en-US')} entries: processor time`;
-    return {
-      ...rowAtMost(name, 'ms', median(times), mapGoalMs),
-      note: `off the answering threads; the first time ${times[0]!.toFixed(0)} ms, the longest ${Math.max(...times).toFixed(0)}`,
-    };
-  } finally {
-    await journal.close();
+  await using journal = openJournalStore(2 * rows);
+  await journal.load(rows);
+  const state = await journal.open();
+  await catchUp(journal, state);
+  const reader = state.index.openReader();
+  if (reader === undefined) throw new Error('no reader is left in the index');
+  const times: number[] = [];
+  for (let i = 0; i < maps; i++) {
+    const seconds = await cpuSecondsOf(() => {
+      const { pictures } = draw({ reader, nowMs: Date.now() });
+      if (Object.values(pictures).some(({ length }) => length === 0)) throw new Error('no picture');
+    });
+    times.push(1_000 * seconds);
   }
+  await state.stop();
+  const name = `the map of the radar, ${rows.toLocaleString('en-US')} entries: processor time`;
+  return {
+    ...rowAtMost(name, 'ms', median(times), mapGoalMs),
+    note: `off the answering threads; the first time ${times[0]!.toFixed(0)} ms, the longest ${Math.max(...times).toFixed(0)}`,
+  };
 }
 
 type Phases = Awaited<ReturnType<typeof measure>>;
 
-async function measure(journal: JournalStore, rows: number) {
+async function measure(rows: number) {
+  await using journal = openJournalStore(2 * rows);
   await journal.load(rows);
   const first = await journal.open();
   const applied = await watchPauses(() => catchUp(journal, first));

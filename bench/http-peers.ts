@@ -14,19 +14,18 @@ import { minuteMs } from '../src/core/time.ts';
 import { defaultSource } from '../src/geo/sources.ts';
 import { hostScore, hostText, makeCheckTable } from './check-table.ts';
 
-interface PeerAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: object;
-}
-
-type PeerCheck = (key: string | undefined, address: string | null) => PeerAnswer;
+type PeerCheck = (key: unknown, address: string | null | undefined) => PeerAnswer;
+type PeerAnswer = ReturnType<typeof answerOf>;
 
 const path = '/api/v2/check';
 const readsPerMinute = 2 ** 25 - 1;
 
+function answerOf(status: number, body: object, headers: Record<string, string> = {}) {
+  return { status, headers, body };
+}
+
 function refusal(status: number, detail: string): PeerAnswer {
-  return { status, headers: {}, body: { errors: [{ detail, status }] } };
+  return answerOf(status, { errors: [{ detail, status }] });
 }
 
 export function createPeerCheck(entries: number): PeerCheck {
@@ -36,10 +35,12 @@ export function createPeerCheck(entries: number): PeerCheck {
     records.set(hostText(hosts[i]!), { score: hostScore(i), reports: 1, isAnon: false });
   }
   const countries = openCountries();
-  const accounts = new Map([[knownKey, { used: 0, sinceMs: 0 }]]);
+  const accounts = new Map<unknown, { used: number; sinceMs: number }>([
+    [knownKey, { used: 0, sinceMs: 0 }],
+  ]);
 
   return (key, address) => {
-    const account = key === undefined ? undefined : accounts.get(key);
+    const account = accounts.get(key);
     if (account === undefined) return refusal(401, 'Authentication failed.');
     const now = Date.now();
     if (now - account.sinceMs >= minuteMs) {
@@ -48,29 +49,28 @@ export function createPeerCheck(entries: number): PeerCheck {
     }
     if (account.used >= readsPerMinute) return refusal(429, 'Daily rate limit exceeded.');
     account.used++;
-    if (address === null || !isIPv4(address)) return refusal(422, 'The ip address is not valid.');
+    if (address == null || !isIPv4(address)) return refusal(422, 'The ip address is not valid.');
     const record = records.get(address);
     const score = record?.score ?? 0;
-    return {
-      status: 200,
-      headers: {
+    const data = {
+      ipAddress: address,
+      abuseConfidenceScore: score,
+      countryCode: countryOf(countries.get(address)) ?? 'ZZ',
+      isp: 'Unknown',
+      isAnon: record?.isAnon ?? false,
+      totalReports: record?.reports ?? 0,
+      malicious: score >= 75,
+    };
+    return answerOf(
+      200,
+      { data },
+      {
         'Cache-Control': 'no-store',
         'X-RateLimit-Limit': String(readsPerMinute),
         'X-RateLimit-Remaining': String(readsPerMinute - account.used),
         'X-RateLimit-Reset': String(Math.ceil((account.sinceMs + minuteMs) / 1_000)),
       },
-      body: {
-        data: {
-          ipAddress: address,
-          abuseConfidenceScore: score,
-          countryCode: countryOf(countries.get(address)) ?? 'ZZ',
-          isp: 'Unknown',
-          isAnon: record?.isAnon ?? false,
-          totalReports: record?.reports ?? 0,
-          malicious: score >= 75,
-        },
-      },
-    };
+    );
   };
 }
 
@@ -94,10 +94,9 @@ interface PeerServer {
 export function startNodePeer(check: PeerCheck): Promise<PeerServer> {
   const server = createServer((request, response) => {
     const url = new URL(request.url!, 'http://localhost');
-    const { key } = request.headers;
     const { status, headers, body } =
       url.pathname === path && request.method === 'GET'
-        ? check(typeof key === 'string' ? key : undefined, url.searchParams.get('ipAddress'))
+        ? check(request.headers.key, url.searchParams.get('ipAddress'))
         : refusal(404, 'Not found.');
     response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8', ...headers });
     response.end(JSON.stringify(body));
@@ -114,11 +113,7 @@ export function startNodePeer(check: PeerCheck): Promise<PeerServer> {
 export async function startFastifyPeer(check: PeerCheck): Promise<PeerServer> {
   const app = fastify();
   app.get<{ Querystring: { ipAddress?: string } }>(path, (request, reply) => {
-    const { key } = request.headers;
-    const { status, headers, body } = check(
-      typeof key === 'string' ? key : undefined,
-      request.query.ipAddress ?? null,
-    );
+    const { status, headers, body } = check(request.headers.key, request.query.ipAddress);
     return reply.code(status).headers(headers).send(body);
   });
   await app.listen({ host: '127.0.0.1', port: 0 });

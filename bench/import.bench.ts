@@ -16,11 +16,6 @@ import { seededRandom } from '../test/support/seeded.ts';
 import { type BenchRow, besidePeer, median } from './row.ts';
 import { inTurns } from './work.ts';
 
-interface Runner {
-  readonly name: string;
-  run(): Promise<number>;
-}
-
 const chunkBytes = 262_144;
 
 function addresses(count: number): string[] {
@@ -62,60 +57,40 @@ async function* chunked(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
 }
 
-function ourRunner(name: string, format: ListFormatName, bytes: Buffer): Runner {
-  const options = { format, confidence: 75, allowDocumentation: false, label: name };
-  return {
-    name,
-    async run() {
-      const collected = await collectRows(parseList(chunked(bytes), options), { label: name });
-      return collected.rows;
-    },
-  };
-}
-
-function readlineRunner(bytes: Buffer): Runner {
-  return {
-    name: 'node:readline + ipaddr.js',
-    async run() {
-      const rows = new Map<string, number>();
-      const input = Readable.from(chunked(bytes), { objectMode: false });
-      for await (const line of createInterface({ input })) {
-        if (ipaddr.isValid(line)) rows.set(ipaddr.process(line).toString(), 75);
-      }
-      return rows.size;
-    },
-  };
-}
-
-/** Median lines per second of each runner, the runners taking turns in every round. */
-async function race(rounds: number, lines: number, runners: readonly Runner[]): Promise<number[]> {
-  const figures = runners.map(({ name, run }, i) => {
-    async function rate(): Promise<number> {
-      const start = process.hrtime.bigint();
-      const rows = await run();
-      const elapsedNs = Number(process.hrtime.bigint() - start);
-      if (rows < 0.9 * lines) throw new Error(`${name}: ${rows} rows of ${lines} lines`);
-      return (1e9 * lines) / elapsedNs;
-    }
-    return [i, rate] as const;
-  });
-  const found = await inTurns<Record<string, number>>(rounds, Object.fromEntries(figures));
-  return runners.map((_, i) => median(found[i]!));
+async function rowsOfReadline(bytes: Buffer): Promise<number> {
+  const rows = new Map<string, number>();
+  const input = Readable.from(chunked(bytes), { objectMode: false });
+  for await (const line of createInterface({ input })) {
+    if (ipaddr.isValid(line)) rows.set(ipaddr.process(line).toString(), 75);
+  }
+  return rows.size;
 }
 
 export async function run(size: 'tiny' | 'full'): Promise<BenchRow[]> {
   const count = size === 'full' ? 200_000 : 500;
   const ips = addresses(count);
-  const runners = renderers.map(([name, format, line]) =>
-    ourRunner(name, format, listBytes(name, ips.map(line))),
-  );
-  const peer = readlineRunner(Buffer.from(`${ips.join('\n')}\n`));
-  const rates = await race(size === 'full' ? 5 : 1, count, [...runners, peer]);
-  const peerRate = rates.at(-1)!;
-  return runners.map(({ name }, i) => {
-    const base = { name, unit: 'lines/s', ours: rates[i]! };
-    if (name !== 'plain') return base;
-    const row = besidePeer(name, base.unit, base.ours, peer.name, peerRate);
+  const rate = (name: string, read: () => Promise<number>) => async () => {
+    const startMs = performance.now();
+    const rows = await read();
+    const ms = performance.now() - startMs;
+    if (rows < 0.9 * count) throw new Error(`${name}: ${rows} rows of ${count} lines`);
+    return (1_000 * count) / ms;
+  };
+  const ours = renderers.map(([label, format, line]) => {
+    const bytes = listBytes(label, ips.map(line));
+    const options = { format, confidence: 75, allowDocumentation: false, label };
+    const collect = async () =>
+      (await collectRows(parseList(chunked(bytes), options), { label })).rows;
+    return [label, rate(label, collect)] as const;
+  });
+  const peer = 'node:readline + ipaddr.js';
+  const plain = Buffer.from(`${ips.join('\n')}\n`);
+  const figures = Object.fromEntries([...ours, [peer, rate(peer, () => rowsOfReadline(plain))]]);
+  const found: Record<string, number[]> = await inTurns(size === 'full' ? 5 : 1, figures);
+  const [unit, peerRate] = ['lines/s', median(found[peer]!)] as const;
+  return ours.map(([name]) => {
+    const row = besidePeer(name, unit, median(found[name]!), peer, peerRate);
+    if (name !== 'plain') return { name, unit, ours: row.ours };
     return { ...row, goal: '>= 4x', ok: row.ratio >= 4, note: '10% IPv6' };
   });
 }

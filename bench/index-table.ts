@@ -32,9 +32,7 @@ export function fill(source: Iterable<IndexPrefix>, entries: number): Table {
   const index = createIpIndex({ entriesMax: Math.max(entries, 1000) * 2 });
   const words = new Uint32Array(entries * 4);
   const lengths = new Uint8Array(entries);
-  let count = 0;
-  let insertMs = 0;
-  let attempts = 0;
+  let [count, insertMs, attempts] = [0, 0, 0];
   let batch: IndexPrefix[] = [];
 
   function flush(): void {
@@ -58,13 +56,8 @@ export function fill(source: Iterable<IndexPrefix>, entries: number): Table {
     if (count === entries) break;
   }
   flush();
-  const used = words.subarray(0, count * 4);
-  return {
-    index,
-    words: used,
-    lengths: lengths.subarray(0, count),
-    insertNs: (insertMs * 1e6) / attempts,
-  };
+  const used = { words: words.subarray(0, count * 4), lengths: lengths.subarray(0, count) };
+  return { index, ...used, insertNs: (insertMs * 1e6) / attempts };
 }
 
 export function prefixAt({ words, lengths }: Table, family: 4 | 6, i: number): IndexPrefix {

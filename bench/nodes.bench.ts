@@ -26,7 +26,7 @@ import {
 } from '../test/support/server/server.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { comment, openReportLoad, type ReportLoad } from './report-load.ts';
-import { atLeast, atMost, type BenchRow, besidePeer, median } from './row.ts';
+import { type BenchRow, besidePeer, median, rowAtLeast, rowAtMost } from './row.ts';
 import { inTurns } from './work.ts';
 
 const sizes = {
@@ -93,8 +93,9 @@ async function open(
   await one.cliJson('account', 'create', demoEmail);
   const quotas = ['--read-per-minute', `${plenty}`, '--write-per-minute', `${plenty}`];
   const { text } = await one.cliJson('key', 'create', demoEmail, ...quotas);
+  const check = ['/api/v2/check?ipAddress=9.9.9.9', { headers: { Key: text } }] as const;
   for (const node of [one, two])
-    await within(async () => (await reportsOf(node, text, '9.9.9.9')) !== undefined);
+    await within(async () => (await node.fetch(...check)).status === 200);
   return { directory, env, one, two, key: text };
 }
 
@@ -102,25 +103,11 @@ function startNode(directory: string, env: Environment, name: string): Promise<T
   return startTestServer({ threads: 1, demo: false, dataDir: join(directory, name), env });
 }
 
-/** How often a node says that an address was reported; undefined while it does not know the key. */
-async function reportsOf(
-  node: TestServer,
-  key: string,
-  address: string,
-): Promise<number | undefined> {
-  const answer = await node.fetch(`/api/v2/check?ipAddress=${address}`, { headers: { Key: key } });
-  if (answer.status !== 200) return undefined;
-  return (answer.json() as { data: { totalReports: number } }).data.totalReports;
-}
-
 async function reportRate(plan: Plan, load: ReportLoad): Promise<BenchRow> {
   const { rates } = await inTurns(plan.rounds, { rates: () => load.rate(plan.seconds) });
-  const ours = Math.round(median(rates));
+  const name = 'durable reports over HTTP of one of two nodes, 128 in flight';
   return {
-    name: 'durable reports over HTTP of one of two nodes, 128 in flight',
-    unit: 'reports/s',
-    ours,
-    ...atLeast(ours, rateGoal),
+    ...rowAtLeast(name, 'reports/s', Math.round(median(rates)), rateGoal),
     note: `wrk; the sender, both nodes and PostgreSQL share the cores`,
   };
 }
@@ -134,9 +121,7 @@ async function timedStart(nodes: Nodes, name: string): Promise<{ node: TestServe
 
 /** The second node is away for so many reports, and starts again; then a third starts with nothing. */
 async function starts(plan: Plan, nodes: Nodes, load: ReportLoad): Promise<BenchRow[]> {
-  const plain: number[] = [];
-  const behind: number[] = [];
-  const anew: number[] = [];
+  const [plain, behind, anew]: [number[], number[], number[]] = [[], [], []];
   let events = 0;
   await nodes.two.stop();
   for (let round = 0; round < plan.starts; round++) {
@@ -156,14 +141,11 @@ async function starts(plan: Plan, nodes: Nodes, load: ReportLoad): Promise<Bench
     anew.push(third.ms);
   }
   const count = plan.reports.toLocaleString('en-US');
-  const rate = Math.round(median(behind));
+  const awayName = `a node that was away for ${count} reports reads and applies them`;
   const anewName = `a new node beside ${(plan.starts * plan.reports).toLocaleString('en-US')} reports listens`;
   return [
     {
-      name: `a node that was away for ${count} reports reads and applies them`,
-      unit: 'events/s',
-      ours: rate,
-      ...atLeast(rate, foldGoal),
+      ...rowAtLeast(awayName, 'events/s', Math.round(median(behind)), foldGoal),
       note: 'by how much later it listens',
     },
     {
@@ -209,12 +191,9 @@ async function failover(directory: string): Promise<BenchRow> {
     await within(() => lost.until.every((at) => at > 0), 'reports at both nodes again');
     isOver = true;
     await Promise.all(senders);
-    const ours = Math.max(...lost.until) - lost.from;
+    const gapMs = Math.max(...lost.until) - lost.from;
     return {
-      name: 'writes are away after a promotion',
-      unit: 'ms',
-      ours,
-      ...atMost(ours, gapGoalMs),
+      ...rowAtMost('writes are away after a promotion', 'ms', gapMs, gapGoalMs),
       note: `the later of two nodes; promoted ${Math.round(lost.from - killedMs)} ms after the primary died`,
     };
   } finally {

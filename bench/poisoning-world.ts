@@ -13,6 +13,7 @@ import type { PeerTerms } from '../src/reputation/votes/peer-votes.ts';
 import type { Policy } from '../src/reputation/votes/quorum.ts';
 import { openFold } from '../test/reputation/state/fixture.ts';
 import { applyEvent } from '../test/support/reputation/events.ts';
+import { batchOf } from '../test/support/reputation/random-journal.ts';
 import { type BenchRow, rowAtLeast, rowAtMost } from './row.ts';
 
 const bruteForce = 1 << 18;
@@ -92,14 +93,7 @@ export function openPoisoningWorld(policy?: Policy, entriesMax = 200_000) {
     judged6: (last: number) => check.judge(6, sixOf(last), at.now).score,
     /** Puts addresses on a list with one score; those on it before stay. */
     async list(addresses: readonly number[], score: number): Promise<void> {
-      const count = addresses.length;
-      const rows = {
-        count,
-        families: new Uint8Array(count).fill(4),
-        words: Uint32Array.from(addresses.flatMap((address) => [address, 0, 0, 0])),
-        lengths: new Uint8Array(count).fill(32),
-        scores: new Uint8Array(count).fill(score),
-      };
+      const rows = batchOf(addresses.map((address) => ({ prefix: refOf(address), score })));
       await applyEvent(fold, { kind: 'list.rows', ref, rows }, at.now);
     },
     score(address: number): number {

@@ -18,13 +18,8 @@ const bytes = {
   event: 10 + 22 + 12 + 26,
 } as const;
 
-interface RawPeer {
-  /** Resolves when all rows are on disk. */
-  one(): Promise<unknown>;
-  close(): Promise<void>;
-}
-
-export function openRawPeer(path: string, random: Random, comment: string): RawPeer {
+/** @returns `one` resolves when all rows are on disk */
+export function openRawPeer(path: string, random: Random, comment: string) {
   const options = { encoding: 'binary', keyEncoding: 'binary' } as const;
   const root = open<Buffer, Uint8Array>({
     path,
@@ -36,17 +31,17 @@ export function openRawPeer(path: string, random: Random, comment: string): RawP
   });
   const table = (name: string) => root.openDB<Buffer, Uint8Array>(name, options);
   const [entries, journal, ids] = ['entries', 'journal', 'event_ids'].map(table);
-  const row = Buffer.alloc(bytes.entryHeader + bytes.rowBesideComment + comment.length, 1);
-  const idRow = Buffer.alloc(bytes.entryHeader + 1 + bytes.accountId + bytes.address, 1);
-  const accountRow = Buffer.alloc(bytes.entryHeader + bytes.address, 1);
-  const event = Buffer.alloc(bytes.event, 1);
-  const eventIdRow = Buffer.alloc(12, 1);
+  const filled = (length: number) => Buffer.alloc(length, 1);
+  const row = filled(bytes.entryHeader + bytes.rowBesideComment + comment.length);
+  const idRow = filled(bytes.entryHeader + 1 + bytes.accountId + bytes.address);
+  const accountRow = filled(bytes.entryHeader + bytes.address);
+  const [event, eventIdRow] = [filled(bytes.event), filled(12)];
+  const account = Buffer.alloc(bytes.accountId + 1, 0x61);
   let count = 0;
 
-  /** A byte of namespace, parts, and `tail` random bytes. */
-  function key(namespace: number, front: Uint8Array, tail: Uint8Array): Buffer {
-    return Buffer.concat([Uint8Array.of(namespace), front, tail]);
-  }
+  /** A byte of namespace, and parts. */
+  const key = (namespace: number, ...parts: readonly Uint8Array[]) =>
+    Buffer.concat([Uint8Array.of(namespace), ...parts]);
 
   function counter(width: number): Buffer {
     const out = Buffer.alloc(width);
@@ -57,13 +52,12 @@ export function openRawPeer(path: string, random: Random, comment: string): RawP
   return {
     async one() {
       count++;
-      const address = random.bytes(bytes.address);
-      const id = Buffer.concat([counter(6), random.bytes(10)]);
-      const account = Buffer.alloc(bytes.accountId + 1, 0x61);
+      const at = counter(6);
+      const id = Buffer.concat([at, random.bytes(10)]);
       await Promise.all([
-        entries!.put(key(0x30, address, Buffer.concat([counter(6), id])), row),
-        entries!.put(key(0x31, id, new Uint8Array()), idRow),
-        entries!.put(key(0x33, account, Buffer.concat([counter(6), id])), accountRow),
+        entries!.put(key(0x30, random.bytes(bytes.address), at, id), row),
+        entries!.put(key(0x31, id), idRow),
+        entries!.put(key(0x33, account, at, id), accountRow),
         journal!.put(counter(8), event),
         ids!.put(Buffer.from(id.toString('base64url')), eventIdRow),
       ]);

@@ -118,9 +118,7 @@ async function starts(plan: Plan, dataDir: string): Promise<BenchRow[]> {
   const fill = openReports(`${dataDir}/store`, reporter!.account);
   await inParallel(plan.stored, inFlight, fill.one);
   await fill.close();
-  const journal: number[] = [];
-  const snapshot: number[] = [];
-  const rebuilt: number[] = [];
+  const [journal, snapshot, rebuilt]: [number[], number[], number[]] = [[], [], []];
   // Killed before its first checkpoint: each of these starts applies the whole journal.
   for (let i = 0; i < plan.starts; i++) {
     const { server, ms } = await timedStart(dataDir);

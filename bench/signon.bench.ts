@@ -14,12 +14,12 @@ import { createPasswords } from '../src/signon/proofs/passwords.ts';
 import { raw, scratchKey } from '../src/storage/keys.ts';
 import { openLmdbStore } from '../src/storage/lmdb/store.ts';
 import { seededRandom } from '../test/support/seeded.ts';
-import { startTestServer, type TestServer } from '../test/support/server/server.ts';
+import { startTestServer } from '../test/support/server/server.ts';
 import { makeTempDir } from '../test/support/server/temp-dir.ts';
 import { allow, authorizePath, createAgent, openPeople } from '../test/support/signon/visitor.ts';
 import { type Pauses, watchPauses } from './pauses.ts';
 import { atLeast, type BenchRow, besidePeer, median, percentile } from './row.ts';
-import { inParallel, perSecond, statusOf } from './work.ts';
+import { inParallel, inTurns, perSecond, statusOf } from './work.ts';
 
 const sizes = {
   tiny: { rounds: 1, hashes: 4, judged: 2, people: 2, pages: 10, codes: 20 },
@@ -32,6 +32,7 @@ const pageGoalMs = 5;
 const codesGoal = 3_000;
 const inFlight = 128;
 const codesName = `codes for profiles, ${inFlight} in flight`;
+const redirect = encodeURIComponent('https://example.com/cb?x=1');
 /** Of a site's request that is kept, and of a code that was redeemed. */
 const rowBytes = { request: 200, code: 21 };
 
@@ -80,7 +81,7 @@ async function judging({ rounds, judged }: Plan): Promise<BenchRow[]> {
   return [pauseRow('longest pause while hostile passwords are judged', all)];
 }
 
-/** Pages one after the other, codes `inFlight` at once, all over HTTP. */
+/** Pages one after the other, codes `inFlight` at once over connections that stay open, as a site's server redeems them. */
 async function serving({ rounds, people, pages, codes }: Plan): Promise<BenchRow[]> {
   await using server = await startTestServer({ env: { CLIENT_LIMITS: 'off' } });
   await using accounts = openPeople(server);
@@ -94,19 +95,26 @@ async function serving({ rounds, people, pages, codes }: Plan): Promise<BenchRow
   const asking = await timed(pages, () => agents[0]!.get(authorizePath()));
   const commits = await timed(pages, () => bare.commit(rowBytes.request));
   await Promise.all(agents.map((agent) => allow(agent)));
-  const [ours, peer]: [number[], number[]] = [[], []];
-  for (let round = 0; round < rounds; round++) {
-    peer.push(await perSecond(codes, inFlight, () => bare.commit(rowBytes.code)));
-    const made: string[] = [];
-    await inParallel(codes, inFlight, async (n) => {
-      const { headers, body } = await agents[n % people]!.get(authorizePath());
-      const code = new URL(headers.location ?? 'x:').searchParams.get('code');
-      if (code === null) throw new Error(`no code: ${body.slice(0, 200)}`);
-      made.push(code);
-    });
-    using client = keepAlive(server);
-    ours.push(await perSecond(codes, inFlight, (n) => client.redeem(made[n]!)));
-  }
+  const { ours, peer } = await inTurns(rounds, {
+    peer: () => perSecond(codes, inFlight, () => bare.commit(rowBytes.code)),
+    async ours() {
+      const made: string[] = [];
+      await inParallel(codes, inFlight, async (n) => {
+        const { headers, body } = await agents[n % people]!.get(authorizePath());
+        const code = new URL(headers.location ?? 'x:').searchParams.get('code');
+        if (code === null) throw new Error(`no code: ${body.slice(0, 200)}`);
+        made.push(code);
+      });
+      const agent = new Agent({ keepAlive: true, maxSockets: inFlight });
+      const rate = await perSecond(codes, inFlight, async (n) => {
+        const path = `/api.php?code=${made[n]}&client_id=example.com&redirect_uri=${redirect}`;
+        const status = await statusOf({ port: server.port, path, agent });
+        if (status !== 200) throw new Error(`a code gave ${status}`);
+      });
+      agent.destroy();
+      return rate;
+    },
+  });
   return [
     { name: 'account page, one after the other', unit: 'ms', ...times(account) },
     {
@@ -144,20 +152,6 @@ function openBare() {
       await store.close();
       directory.remove();
     },
-  };
-}
-
-/** Redeems codes as a site's server does, over connections that stay open. */
-function keepAlive({ port }: TestServer) {
-  const agent = new Agent({ keepAlive: true, maxSockets: inFlight });
-  const redirect = encodeURIComponent('https://example.com/cb?x=1');
-  return {
-    async redeem(code: string): Promise<void> {
-      const path = `/api.php?code=${code}&client_id=example.com&redirect_uri=${redirect}`;
-      const status = await statusOf({ port, path, agent });
-      if (status !== 200) throw new Error(`a code gave ${status}`);
-    },
-    [Symbol.dispose]: () => agent.destroy(),
   };
 }
 
