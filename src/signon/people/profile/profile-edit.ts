@@ -49,11 +49,12 @@ export type ProfileChanges = { readonly [name in TypedText]?: string } & {
 const phoneCharsMax = 40;
 const ageYearsMax = 130;
 /**
- * Controls, lone surrogates, line separators, the marks of text direction, and what takes no ink and
- * that no writing needs: with it two names look the same. The joiners stay, for Persian and for emoji.
+ * Controls, lone surrogates, noncharacters, line separators, the marks of text direction, and what takes no ink and
+ * that no writing needs: with it two names look the same. The joiners and the selectors of variants stay, for Persian,
+ * Han and emoji; in Latin, Greek and Cyrillic nothing needs them. Tags stay in emoji alone: they write the flags.
  */
 const forbidden =
-  /[\p{Cc}\p{Cs}\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2060-\u206f\u00ad\u180e\u200b\ufeff\ufff9-\ufffb\u115f\u1160\u3164\uffa0\u2800]/u;
+  /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2060-\u206f\u00ad\u180e\u200b\ufeff\ufff0-\ufffb\u115f\u1160\u3164\uffa0\u2800\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e001f}\u{e0080}-\u{e00ff}\u{e01f0}-\u{e0fff}]|(?<=[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}])[\p{Default_Ignorable_Code_Point}]|(?<!\u{1f3f4}[\u{e0020}-\u{e007e}]*)[\u{e0020}-\u{e007f}]/u;
 
 /**
  * A letter, digit, sign or mark that takes ink. The blanks of Hangul and Braille are letters and a

@@ -206,6 +206,12 @@ test('bad changes name their field', () => {
       'nickname',
       ['n'.repeat(61), '\u0007', 'ad\u200bmin', 'a\ufeffdmin', 'adm\u3164in', 'a\u00addmin'],
     ],
+    // Tags, selectors and joiners that leave a name as it looks.
+    [
+      'family_name',
+      ['Ad\u{e0061}a', 'Ad\u{e0fff}a', 'Ad\ufe0fa', 'Ad\u200da', 'Ад\u034fа', '愛\u{e0041}香'],
+    ],
+    ['region', ['a\u{1d173}b', 'a\ufdd0b', '👩\u{e0067}\u{e007f}x']],
     ['street_address', ['s'.repeat(100_000), 'a\nb\nc\nd', 'a\u0000b\nc']],
     ['postal_code', ['1'.repeat(21)]],
     ['country', ['XX', 'FRA', 'F', 'France', 'ZZ', 'EU', 'f\u0000']],
@@ -307,9 +313,26 @@ test('a text of nothing that can be seen is no name', () => {
       assert.ok(!done.ok && done.parameter === field, `${field} ${JSON.stringify(text)}`);
     }
   }
-  for (const name of ['Ada', '愛', 'é', '7', '👩‍🚀', '’', '', '   ', 'می‌خواهم']) {
+  for (const name of [
+    'Ada',
+    '愛',
+    'é',
+    '7',
+    '👩‍🚀',
+    '❤\ufe0f',
+    '1\ufe0f\u20e3',
+    '葛\u{e0100}',
+    '’',
+    '',
+    '   ',
+    'می‌خواهم',
+  ]) {
     assert.ok(editProfile(full, { nickname: name }, 0).ok, name);
   }
+  const flag = '\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}';
+  const done = editProfile(full, { nickname: `Ada ${flag}` }, 0);
+  assert.ok(done.ok);
+  assert.equal(done.value.nickname, `Ada ${flag}`, 'the flag of England');
 });
 
 test('marks that nobody sees are taken off at the ends, and named with their position within', () => {
