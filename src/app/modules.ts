@@ -232,7 +232,7 @@ export async function openModules(
       masterKey,
       index,
       check,
-      isActive: signon.service.people.isActiveId,
+      isActiveAccount: signon.service.people.isActiveAccount,
       destinations: parts.destinations,
     }),
   );

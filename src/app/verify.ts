@@ -200,7 +200,7 @@ async function listNow(index: IndexView, builtAtMs: number): Promise<Rows> {
     enter() {},
     leave() {},
     pause: () => new Promise((resolve) => setImmediate(resolve)),
-    score: (seed, ceiling, strength) => entryScore(seed, ceiling, strength, nowHalfLives),
+    score: (listScore, ceiling, strength) => entryScore(listScore, ceiling, strength, nowHalfLives),
     flags: entryFlags,
     geo: () => 0,
     scoreMin,

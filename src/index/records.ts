@@ -113,7 +113,7 @@ export function setReporters(records: Records, entry: number, reporters: number)
   records.word[at] = (kept | held) >>> 0;
 }
 
-/** Number of the list that made the seed score, 0 = none. */
+/** Number of the list that made the list score, 0 = none. */
 export function listedByOf(records: Records, entry: number): number {
   return records.word[(entry << ROW_SHIFT) + LENGTH]! >>> LISTED_BY_SHIFT;
 }

@@ -117,7 +117,7 @@ async function start(options: SignonNeeds, closers: Closers) {
     profiles,
     standing: {
       sessionAlive: service.sessions.alive,
-      accountEnabled: service.people.isActiveId,
+      isActiveAccount: service.people.isActiveAccount,
     },
     avatarUrl: (avatar) => `${config.baseUrl}/avatars/${avatar}`,
     parseQuery: parseRequestQuery,

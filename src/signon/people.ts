@@ -78,7 +78,7 @@ export function openPeople(store: Store) {
   return {
     byId,
     /** Returns whether the account exists, is verified and not disabled. */
-    async isActiveId(id: string): Promise<boolean> {
+    async isActiveAccount(id: string): Promise<boolean> {
       const row = await store.get(accountKey(id));
       const account = row && decodeAccount(row.value);
       return account !== undefined && isActive({ account });

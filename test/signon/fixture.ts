@@ -71,7 +71,7 @@ export async function openSignon(options: { path?: string } = {}) {
     profiles,
     standing: {
       sessionAlive: (id) => !endedSessions.has(id),
-      accountEnabled: async (id) => !disabledAccounts.has(id),
+      isActiveAccount: async (id) => !disabledAccounts.has(id),
     },
     demo: false,
     masterKey: masterKeyFromBytes(new Uint8Array(32)),

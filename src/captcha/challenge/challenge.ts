@@ -94,13 +94,13 @@ export function createChallenges(options: ChallengesOptions): Challenges {
     return { token, longWord: ticket.kind === 'longChallenge', expiresAtMs };
   }
 
-  function fetch(
+  function fetchMedia(
     token: string,
     medium: Medium,
     visitor: CaptchaVisitor,
   ): Promise<Result<Uint8Array>> {
     table.removeExpired();
-    return fetching.fetch(token, medium, { ...visitor, networks: counted(visitor.networks) });
+    return fetching.fetchMedia(token, medium, { ...visitor, networks: counted(visitor.networks) });
   }
 
   /** Takes what the token stands for, whether it was drawn or not. */
@@ -119,8 +119,8 @@ export function createChallenges(options: ChallengesOptions): Challenges {
       return table.waitSeconds(networks);
     },
     needsLongWord: (networks) => sharesOn && table.held(networks) >= options.longWordFrom,
-    image: (token, visitor) => fetch(token, 'image', visitor),
-    clip: (token, visitor) => fetch(token, 'clip', visitor),
+    image: (token, visitor) => fetchMedia(token, 'image', visitor),
+    clip: (token, visitor) => fetchMedia(token, 'clip', visitor),
     verify(token, answer, networks) {
       table.removeExpired();
       const challenge = take(token, networks);
@@ -213,7 +213,7 @@ function createFetching(parts: {
   }
 
   return {
-    fetch: fetchMedia,
+    fetchMedia,
     /** Fetches refused because their network makes many wait already. */
     get heldBack() {
       return heldBack;

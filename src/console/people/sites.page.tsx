@@ -33,7 +33,7 @@ export interface ShownSite {
   readonly groups: readonly string[];
 }
 
-/** It says how a site takes its notices, at one of its origins. */
+/** The delivery of a site's notices at one of its origins. */
 export interface ShownNotices {
   readonly origin: string;
   readonly waiting: number;
@@ -189,7 +189,7 @@ function stateOf(frame: PageFrame, { domain, blockedBy, groups }: ShownSite): Ht
   return <Badge label={label} tone="accent" />;
 }
 
-/** One that is blocked with a domain above it is unblocked there. */
+/** A site that is blocked through its parent domain is unblocked there. */
 function actOf(frame: PageFrame, { domain, blockedBy }: ShownSite, view: ConsoleView): Html {
   const text = frameText(frame).console.sites;
   if (blockedBy === undefined) {

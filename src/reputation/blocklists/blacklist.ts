@@ -289,10 +289,10 @@ function createVisit(
     }
     const above = stack.at(-1);
     const meta = metaOf(records, entry);
-    const seed = listScoreOf(meta);
-    const own = entryScore(seed, ceilingOf(meta), strengthOf(records, entry), nowHalfLives);
+    const listScore = listScoreOf(meta);
+    const own = entryScore(listScore, ceilingOf(meta), strengthOf(records, entry), nowHalfLives);
     const any = Math.max(own, above?.any ?? 0);
-    const listed = Math.max(seed, above?.listed ?? 0);
+    const listed = Math.max(listScore, above?.listed ?? 0);
     const flags = flagsOf(meta);
     const isKnownGood = (flags & entryFlags.knownGood) !== 0 || above?.isKnownGood === true;
     const score = isKnownGood ? listed : any;

@@ -1,7 +1,7 @@
 /**
  * GET /api/v2/check where the store is needed: with `verbose`, or with a `maxAgeInDays` over
- * which reports are counted. The hot route (check.route.ts) defers to this one; the seven fields come
- * first and are the same. Order of refusals: 401, 429, 422, 503. Costs one read.
+ * which reports are counted. The hot route (check.route.ts) defers to this one; the members of
+ * `checkSummary` come first and are the same. Order of refusals: 401, 429, 422, 503. Costs one read.
  */
 
 import type { Clock } from '../../core/clock.ts';

@@ -84,7 +84,7 @@ export function openCheck(options: {
       const row = entry << ROW_SHIFT;
       const meta = word[row + META]!;
       flags |= meta >>> 8;
-      const seed = meta & 0xff;
+      const listScore = meta & 0xff;
       const reportsWord = word[row + REPORTS]!;
       if (verdict.reportedEntry === 0 && (reportsWord & REPORTS_MASK) !== 0) {
         verdict.reports = reportsWord & REPORTS_MASK;
@@ -94,13 +94,13 @@ export function openCheck(options: {
       const listedAt = listTimes[reportsWord >>> 24]!;
       if (listedAt > verdict.listedAt) verdict.listedAt = listedAt;
       const strength = float[row + STRENGTH]!;
-      const score = entryScore(seed, (meta >>> 16) & 0xff, strength, nowHalfLives);
+      const score = entryScore(listScore, (meta >>> 16) & 0xff, strength, nowHalfLives);
       if (score > best) {
         best = score;
         decidedBy = entry;
       }
-      if (seed > listed) {
-        listed = seed;
+      if (listScore > listed) {
+        listed = listScore;
         listedBy = entry;
       }
     }

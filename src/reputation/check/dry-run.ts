@@ -71,8 +71,8 @@ export function createDryRun(options: {
     const former = flagsOf(meta);
     const flags =
       allows === undefined ? former : allows ? former | allowlisted : former & ~allowlisted;
-    const seed = Math.max(score, listed ?? listScoreOf(meta));
-    setMeta(records, entry, packMeta(seed, flags, ceilingOf(meta), meta >>> 24));
+    const listScore = Math.max(score, listed ?? listScoreOf(meta));
+    setMeta(records, entry, packMeta(listScore, flags, ceilingOf(meta), meta >>> 24));
   }
 
   /** Takes reports of an address off the network that holds a share of them, as the reducer of reports does. */

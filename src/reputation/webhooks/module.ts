@@ -45,7 +45,7 @@ export function openWebhooks(needs: {
   readonly index: Pick<IpIndex, 'walk' | 'prefixOf'>;
   readonly check: Pick<Check, 'judge'>;
   /** Returns false for a disabled account: nothing is sent for it. */
-  readonly isActive: (account: string) => Promise<boolean>;
+  readonly isActiveAccount: (account: string) => Promise<boolean>;
   readonly masterKey: MasterKey;
   readonly clock: Clock;
   readonly random: Random;
@@ -65,7 +65,7 @@ export function openWebhooks(needs: {
     maintenance,
     index: needs.index,
     check: needs.check,
-    isActive: needs.isActive,
+    isActiveAccount: needs.isActiveAccount,
     clock: needs.clock,
     random: needs.random,
     hooks,
@@ -142,7 +142,7 @@ export function createWebhookRunner(options: {
   check: Pick<Check, 'judge'>;
   destinations: Destinations;
   /** Returns false for a disabled account: nothing is sent for it. */
-  isActive: (account: string) => Promise<boolean>;
+  isActiveAccount: (account: string) => Promise<boolean>;
   clock: Clock;
   random: Random;
   scheduler: SliceScheduler;
@@ -220,7 +220,7 @@ export function createWebhookRunner(options: {
     const secret = hooks.secretOf(hook);
     if (event === undefined) return;
     const now = clock.now();
-    if (!(await options.isActive(hook.account))) {
+    if (!(await options.isActiveAccount(hook.account))) {
       // Without this wait it would be due all the time, before all others.
       await hooks.change(hook, () => ({ nextTryAt: now + disabledWaitMs }), maintenance.store);
       return;

@@ -111,7 +111,7 @@ const verifierPattern = /^[A-Za-z0-9\-._~]{43,128}$/;
 /** Returns whether the session and the account of a code are still there. */
 export interface GrantStanding {
   sessionAlive(sessionId: string): boolean | Promise<boolean>;
-  accountEnabled(accountId: string): boolean | Promise<boolean>;
+  isActiveAccount(accountId: string): boolean | Promise<boolean>;
 }
 
 /** The parameters of an exchange. An optional one that was sent must match, even when empty. */
@@ -217,7 +217,7 @@ export function createCodes(options: {
     if (consent === undefined || !equalBytes(consent.grantId, grant.grantId))
       return 'consent revoked';
     if (await blocked.isBlocked(grant)) return 'site blocked';
-    if (!(await standing.accountEnabled(grant.accountId))) return 'account disabled';
+    if (!(await standing.isActiveAccount(grant.accountId))) return 'account disabled';
     return (await standing.sessionAlive(grant.sessionId)) ? undefined : 'session ended';
   }
 

@@ -123,7 +123,7 @@ export async function subjectOf(
   return (row && decodeProfile(row.value))?.serviceId;
 }
 
-/** It says how a site takes its notices, at one of its origins. */
+/** The delivery of a site's notices at one of its origins. */
 export type SiteDelivery = Decoded<typeof deliveries.decode>;
 
 /**

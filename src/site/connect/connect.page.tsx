@@ -82,7 +82,7 @@ export interface ConnectData {
   readonly trustsLoopback: boolean;
   /** The reader may vouch for accounts. */
   readonly isOperator: boolean;
-  /** It says how far the operator vouches for the reader. */
+  /** The extent to which the operator vouches for the reader. */
   readonly vouched: Voucher;
   readonly csrf: string;
   readonly baseUrl: string;

@@ -312,8 +312,8 @@ export function createPageBuilder<S extends SessionLike>(
   }
 
   /**
-   * An operator's page is none to others; without a second factor it leads to where one is added. Undefined:
-   * let in.
+   * For anyone else an operator's page does not exist; without a second factor it leads to where one is added.
+   * Undefined: let in.
    */
   async function operatorRefusal(
     context: AnyRequestContext<S>,

@@ -72,7 +72,8 @@ function runnerOf({
       },
     },
     destinations: openDestinations({ allowPrivate }),
-    isActive: async (account) => (isActive instanceof Function ? isActive(account) : isActive),
+    isActiveAccount: async (account) =>
+      isActive instanceof Function ? isActive(account) : isActive,
   });
 }
 

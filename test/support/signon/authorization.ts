@@ -22,7 +22,7 @@ export function openAuthorization(tools: {
 }): Authorization {
   return createAuthorization({
     ...tools,
-    standing: { sessionAlive: () => true, accountEnabled: () => true },
+    standing: { sessionAlive: () => true, isActiveAccount: () => true },
     demo: false,
     masterKey: masterKeyFromBytes(new Uint8Array(32)),
     parseQuery: parseRequestQuery,

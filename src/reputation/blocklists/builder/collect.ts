@@ -289,8 +289,8 @@ function createVisitor(
   }
 
   return (entry, meta) => {
-    const seed = listScoreOf(meta);
-    const own = score(seed, ceilingOf(meta), strengthOf(records, entry));
+    const listScore = listScoreOf(meta);
+    const own = score(listScore, ceilingOf(meta), strengthOf(records, entry));
     const ownFlags = entryFlagsOf(meta) & (bits.anonymousExit | bits.allowlisted | bits.knownGood);
     // Most entries of a large table end here.
     if (own < scoreMin && ownFlags === 0 && stack.lengths.length === 0) return;
@@ -299,7 +299,7 @@ function createVisitor(
     const above = dropAndFindCover();
     const all = above < 0 ? ownFlags : ownFlags | stack.flags[above]!;
     const any = above < 0 ? own : Math.max(own, stack.scores[above]!);
-    const listed = above < 0 ? seed : Math.max(seed, stack.listed[above]!);
+    const listed = above < 0 ? listScore : Math.max(listScore, stack.listed[above]!);
     // In a known-good range reports have no effect.
     const best = (all & bits.knownGood) === 0 ? any : listed;
     if (any < scoreMin && all === 0) return;

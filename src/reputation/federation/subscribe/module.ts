@@ -602,7 +602,7 @@ function createTaker(options: PollOptions, signal: AbortSignal) {
 }
 
 /**
- * It says how a peer's rows are read: as the first ones, or with what the operator has accepted of those that
+ * The way of reading a peer's rows: as the first ones, or with what the operator has accepted of those that
  * waited.
  */
 interface Reading {

@@ -64,7 +64,7 @@ export function createReportGuards(options: {
   const seed = Buffer.from(random.bytes(4)).readUInt32BE();
   const accounts = createAccountNumbers();
   let ring = createRing(Math.min(pairsAtFirst, pairsMax));
-  /** Places go up for ever; the oldest and the next one. */
+  /** Sequences only grow: the oldest one kept, and the next. */
   let oldest: GuardSequence = 0;
   let next: GuardSequence = 0;
   /** The journal is read from behind this event on before anything is decided; undefined: it was read. */
@@ -330,7 +330,7 @@ export function createReportGuards(options: {
     take,
     settle,
     hold,
-    readAgainFrom: readAgainFrom,
+    readAgainFrom,
     wasReported,
     /** Reads the journal, if that was not done yet. What can't be read now is read at the first report. */
     readAhead: async (): Promise<void> => {
@@ -442,15 +442,20 @@ export function createReportAdmission(options: {
   }
 
   /**
-   * Returns true when an account has no new address left today. An event is counted before its writer
-   * learns of it: near the limit those are left out that would count twice.
+   * Drops what would count twice of what an account has under way: an event is counted before its writer learns of
+   * it. Far from the limit nothing is looked at.
    */
-  function isSpent(slot: number, now: number): boolean {
+  function dropKnown(slot: number, now: number): void {
     const { limit, used } = newAddresses(slot, now);
     const own = underWay.get(slot);
-    if (own === undefined || used + own.size < limit) return used >= limit;
+    if (own === undefined || used + own.size < limit) return;
     for (const [name, address] of own) if (isKnown(address)) own.delete(name);
-    return used + own.size >= limit;
+  }
+
+  /** Returns true when an account has no new address left today. */
+  function isUsedUp(slot: number, now: number): boolean {
+    const { limit, used } = newAddresses(slot, now);
+    return used + (underWay.get(slot)?.size ?? 0) >= limit;
   }
 
   return {
@@ -467,7 +472,8 @@ export function createReportAdmission(options: {
       // It counts once; the first of its reports settles it.
       if (underWay.get(slot)?.has(name) === true) return nothingToSettle;
       const now = clock.now();
-      if (!isSpent(slot, now)) return ok(enter(slot, name, { family, words: words.slice() }));
+      dropKnown(slot, now);
+      if (!isUsedUp(slot, now)) return ok(enter(slot, name, { family, words: words.slice() }));
       const { limit } = newAddresses(slot, now);
       const detail =
         `The limit of ${limit} new addresses a day is reached. ` +
