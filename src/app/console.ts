@@ -371,6 +371,7 @@ function checklistOf(
   const { hostname } = new URL(config.baseUrl);
   return {
     host: isLoopback(hostname) ? 'ip.example.com' : hostname,
+    asksHost: isLoopback(hostname),
     async stepsOf(accountId) {
       const keys = await passkeys.list(accountId);
       const isFresh = clock.now() - newestBackupAt() <= 2 * config.backupEvery;
@@ -580,6 +581,9 @@ function usedAt(use: KeyUse | undefined): { lastUsedAt: number | undefined } {
   return { lastUsedAt: use?.lastUsedAt || undefined };
 }
 
+/** Pages of an account’s reports that its own page counts. */
+const countedPages = 40;
+
 function peopleOf({
   store,
   clock,
@@ -597,11 +601,29 @@ function peopleOf({
     return { sessions: open.length, lastActiveAt };
   }
 
+  /** The newest use of a session or a key, or the last sign-in. */
+  async function usedLastAt(id: string) {
+    const [{ lastActiveAt = 0 }, keys, events] = await Promise.all([
+      activityOf(id),
+      apiKeys.list(id),
+      securityLog.list(id),
+    ]);
+    const signedIn = events.find(({ event }) => event === 'signed_in');
+    const keyUses = keys.map(({ use }) => use?.lastUsedAt ?? 0);
+    return Math.max(lastActiveAt, signedIn?.at ?? 0, ...keyUses) || undefined;
+  }
+
   async function reportsOfIt(account: Parameters<AccountReports['page']>[0]) {
-    const page = await accountReports.ofAccount(account);
-    if (!page.ok) return { count: 0, hasMore: false };
-    const { reports, next } = page.value;
-    return { count: reports.length, hasMore: next !== undefined };
+    let count = 0;
+    let after: string | undefined;
+    for (let pages = 0; pages < countedPages; pages++) {
+      const page = await accountReports.ofAccount(account, after);
+      if (!page.ok) break;
+      count += page.value.reports.length;
+      after = page.value.next;
+      if (after === undefined) break;
+    }
+    return { count, hasMore: after !== undefined };
   }
 
   /** Before the first key: what an operator set already, if anything. */
@@ -622,7 +644,7 @@ function peopleOf({
     async find(part, after, limit) {
       const { accounts: found, next } = await directory.list({ part, after, limit });
       const shown = found.map(async (one) => {
-        const { lastActiveAt } = await activityOf(one.id);
+        const lastActiveAt = await usedLastAt(one.id);
         return { ...one, lastActiveAt, rank: rankOf(state, one.id, clock.now()) };
       });
       return { accounts: await Promise.all(shown), next };

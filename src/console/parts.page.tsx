@@ -189,7 +189,7 @@ export function StatusLine({
   const text = frameText(frame).console;
   const words: Readonly<Record<string, ((about: string) => string) | undefined>> = text.did;
   const changes: Readonly<Record<string, string | undefined>> = text.changes;
-  const change = did && changes[did.act];
+  const change = did && changes[did.act]?.replace('{} ', '');
   // The page of a person names the account.
   const about = did === undefined || isAccountId(did.about) ? '' : did.about;
   const said = about === '' ? undefined : words[did!.act]?.(about);
@@ -198,7 +198,8 @@ export function StatusLine({
       <Icon name="check" />
       <span class="breaks">
         {said ?? (change === undefined ? text.done : `${change}.`)}
-        {did?.scores && ` ${text.scoreNow(...did.scores)}`}
+        {/* An address that has no score, and gets none, has nothing to say of it. */}
+        {did?.scores?.some((score) => score > 0) && ` ${text.scoreNow(...did.scores)}`}
       </span>
       {did?.canUndo && (
         <Form csrf={csrf} action={undoPath} className="status-undo">

@@ -151,6 +151,12 @@ export function effect(before: number, after: number): string | undefined {
   return before === 0 && after === 0 ? undefined : `${before} → ${after}`;
 }
 
+/** The effect of a press on an address; of one that has no score there is only what it gets. */
+function effectOn({ score, unseen }: AddressFacts, after: number): string | undefined {
+  if (unseen === undefined || score > 0) return effect(score, after);
+  return after === 0 ? undefined : `→ ${after}`;
+}
+
 function ScoreMark({ facts, id }: { readonly facts: AddressFacts; readonly id: string }): Html {
   return (
     <span class={`need-score band-${facts.unseen ? 'none' : scoreBand(facts.score)}`}>
@@ -251,7 +257,7 @@ function Evidence({
   return (
     <>
       <div>
-        <h4>{text.why(facts.score)}</h4>
+        <h4>{facts.unseen ? text.whyNone : text.why(facts.score)}</h4>
         {named.map(({ name, kind, confidence, entry, since }) =>
           line(
             <>
@@ -407,12 +413,8 @@ export function RemovalCard({
     isThird ? <div class="need-third">{button}</div> : button;
   const format = formatFor(frame.language);
   const lowers = count > 0 && after.retracted < score;
-  const retracted = effect(score, after.retracted);
-  // Allowing makes a score stay that retracting gives, too.
-  const allowed =
-    lowers && after.allowed === after.retracted
-      ? text.stays(format.number(after.allowed))
-      : effect(score, after.allowed);
+  const retracted = effectOn(facts, after.retracted);
+  const allowed = effectOn(facts, after.allowed);
   return (
     <AddressCard
       frame={frame}
@@ -450,7 +452,7 @@ export function AnonymousReportCard({
 }): Html {
   const text = frameText(frame).console.needs;
   const { address, facts } = one;
-  const { score, after } = facts;
+  const { after } = facts;
   return (
     <AddressCard
       frame={frame}
@@ -478,7 +480,7 @@ export function AnonymousReportCard({
               does="accept"
               about={{ address }}
               label={text.block}
-              effect={effect(score, after.blocked)}
+              effect={effectOn(facts, after.blocked)}
             />
           </div>
           <ActButton

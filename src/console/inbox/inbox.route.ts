@@ -52,7 +52,7 @@ interface InboxReads {
 
 /** Cards of each queue: each reads a few rows of the store. */
 const cardsMax = 8;
-const recentMax = 5;
+const recentMax = 3;
 
 /** Adds what is known of the address to the first rows of a queue. */
 export function withFacts<T extends { readonly address: string }>(

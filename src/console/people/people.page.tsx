@@ -13,6 +13,7 @@ import {
   ActForm,
   type ConsoleView,
   consolePage,
+  consolePaths,
   FindForm,
   factsCard,
   isFormOpen,
@@ -48,7 +49,7 @@ export function rankBadge(frame: PageFrame, rank: Rank): Html {
 }
 
 function stateBadge({ states }: ConsoleCatalogue['people'], state: ListedAccount['state']): Html {
-  const tone = state === 'active' ? 'clean' : state === 'disabled' ? 'suspect' : 'neutral';
+  const tone = state === 'active' ? 'clean' : 'suspect';
   return <Badge label={states[state]} tone={tone} />;
 }
 
@@ -70,7 +71,7 @@ export function peoplePage(frame: PageFrame, view: PeopleView): string {
     </span>,
     rankBadge(frame, one.rank),
     format.number(one.keys),
-    one.lastActiveAt === undefined ? all.noSession : format.near(one.lastActiveAt, now),
+    one.lastActiveAt === undefined ? all.never : format.near(one.lastActiveAt, now),
     format.near(one.createdAt, now),
   ]);
   const invited = view.invitations.map(({ email, until }) => [
@@ -229,11 +230,11 @@ export function personPage(
   const { now } = view;
   const isOperator = person.role === 'operator';
   const lastUsedAt = Math.max(0, ...person.keys.map((key) => key.lastUsedAt ?? 0));
+  const quotaBy = (kind: 'reads' | 'writes') =>
+    quotas && text.quotaBy[quotas[kind].isSet ? 'operator' : 'trust'];
   const quota = (kind: 'reads' | 'writes') => {
     if (quotas === undefined) return text.quotaLater;
-    const { perMinute, isSet } = quotas[kind];
-    const shown = format.number(perMinute);
-    return isSet ? text.quotaSet(shown) : text.quotaByTrust(shown);
+    return `${format.number(quotas[kind].perMinute)}, ${quotaBy(kind)}`;
   };
   const does = (what: Plain, label: string) => (
     <ActButton view={view} of={personActs} does={what} about={{ id }} label={label} />
@@ -250,16 +251,24 @@ export function personPage(
     lede: isOperator ? `${text.ledes[person.state]} ${text.isOperator}` : text.ledes[person.state],
     body: (
       <>
+        <p class="back">
+          <Link href={consolePaths.people}>‹ {text.back}</Link>
+        </p>
         {factsCard(text.facts, [
           ...(trust === undefined
             ? []
-            : [[text.trust, text.trustOf(format.number(trust)), text.trustHint] as const]),
+            : [
+                [
+                  text.trust,
+                  text.trustOf(format.number(trust)),
+                  person.standing === 'none' ? text.trustHint : text.vouchedHint,
+                ] as const,
+              ]),
           [
             text.signedIn,
             signedIn === undefined ? all.never : format.near(signedIn.at, now),
-            signedIn === undefined
-              ? text.neverSignedIn
-              : [signedIn.agent, format.country(signedIn.country)].filter(Boolean).join(', '),
+            signedIn !== undefined &&
+              [signedIn.agent, format.country(signedIn.country)].filter(Boolean).join(', '),
           ],
           [
             text.sessions,
@@ -292,9 +301,14 @@ export function personPage(
           ...(quotas === undefined
             ? []
             : [[text.reads, quota('reads')] as const, [text.writes, quota('writes')] as const]),
-          [people.since, format.near(person.createdAt, now)],
-          [text.changes, <Link href={`/admin/audit?part=${id}`}>{all.sections.audit}</Link>],
-          [text.id, <code class="breaks">{id}</code>],
+          [
+            text.id,
+            <code class="breaks">{id}</code>,
+            <>
+              {people.since} {format.near(person.createdAt, now)} ·{' '}
+              <Link href={`/admin/audit?part=${id}`}>{all.sections.audit}</Link>
+            </>,
+          ],
         ])}
         <Card title={text.vouching} aside={rankBadge(frame, person.rank)}>
           <p class="card-note">{text.vouchingHints[person.standing]}</p>
@@ -360,7 +374,7 @@ export function personPage(
           <Fold
             title={text.quotas}
             icon="chart"
-            aside={quota('reads')}
+            aside={quotaBy('reads') ?? text.quotaLater}
             open={isFormOpen(view, 'quotas')}
           >
             <ActForm

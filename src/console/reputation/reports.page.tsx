@@ -166,13 +166,13 @@ function found(frame: PageFrame, view: ReportsView, { reports, older, newer }: R
   );
   return (
     <div class="reports">
+      {rows.length > 0 && <p class="card-note">{text.retractHint}</p>}
       <Listing icon="flag" text={text} columns={columns} rows={rows} />
       <nav class="acts" aria-label={text.pages}>
         {isLater && link(text.newest, {})}
         {newer !== undefined && link(text.newer, { newer })}
         {older !== undefined && link(text.older, { after: older })}
       </nav>
-      {rows.length > 0 && <p class="card-note">{text.retractHint}</p>}
     </div>
   );
 }

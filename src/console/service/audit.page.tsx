@@ -3,7 +3,7 @@
 import type { AuditEntry } from '../../access/audit-log.ts';
 import { type ErrorCode, errors, sentenceFor } from '../../core/errors.ts';
 import { LinkButton } from '../../web/components/form.tsx';
-import { Badge } from '../../web/components/table.tsx';
+import { Icon } from '../../web/components/icon.tsx';
 import { classes, type Html } from '../../web/html.ts';
 import { formatFor, namesText } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
@@ -14,7 +14,7 @@ import {
   Listing,
   translateSentence,
 } from '../parts.page.tsx';
-import { frameText } from '../words.ts';
+import { type ConsoleCatalogue, frameText } from '../words.ts';
 
 interface AuditView extends ConsoleView {
   /** As it was typed; empty: all entries. */
@@ -97,14 +97,29 @@ export function changeIn(
   const facts = said === undefined ? [about, ...rest] : rest;
   return [
     <span>
-      {result === 'done'
-        ? name
-        : `${audit.tried[result]} ${name[0]!.toLowerCase()}${name.slice(1)}`}{' '}
-      {said && <span class={email ? 'mail' : 'breaks mono'}>{said}</span>}
-      {placeholder !== undefined && ` ${leftOut[placeholder]}`}
+      {triedText(audit, name, result)}
+      {said && (
+        <>
+          {' '}
+          <span class={email ? 'mail' : 'breaks mono'}>{said}</span>
+        </>
+      )}
+      {placeholder !== undefined && leftOut[placeholder] && ` ${leftOut[placeholder]}`}
     </span>,
     facts.flatMap((fact) => factIn(frame, fact, emails, categoryNames)).join(' · '),
   ];
+}
+
+/** Returns what was done, or that it was not. */
+function triedText(
+  { not, tried }: ConsoleCatalogue['audit'],
+  name: string,
+  result: AuditEntry['result'],
+): string {
+  const done = name.replace('{} ', '');
+  if (result === 'done') return done;
+  if (result === 'failed' && done !== name) return name.replace('{}', not);
+  return `${tried[result]} ${done[0]!.toLowerCase()}${done.slice(1)}`;
 }
 
 /** Returns a parameter as it was typed, such as `score=90`, in words: none for a consent. */
@@ -140,7 +155,8 @@ function factIn(
 function changeOf(frame: PageFrame, view: AuditView, entry: AuditEntry): Html {
   const [change, rest] = changeIn(frame, entry, view.accounts, view.categoryNames);
   return (
-    <span class="change">
+    <span class={classes('change', entry.result !== 'done' && 'is-failed')}>
+      {entry.result !== 'done' && <Icon name="alert" />}
       {change} {resultOf(frame, entry)}
       {rest !== '' && <span class="source-note fact-below breaks">{rest}</span>}
     </span>
@@ -152,8 +168,7 @@ const alreadySaid =
   /^(\S+ (set|removed|on|off|blocked|unblocked)|added|new|accepted|dropped|pinned|removed|made|revoked|rotated|withdrawn|refused|forgotten|waits again)$/;
 
 /** Says how it ended, and what was before and after; of one that failed, why. */
-function resultOf(frame: PageFrame, { command, result, before, after }: AuditEntry): Html {
-  const { results } = frameText(frame).console.audit;
+function resultOf(frame: PageFrame, { command, before, after }: AuditEntry): Html {
   const facts = Object.hasOwn(errors, after)
     ? sentenceFor(after as ErrorCode, frame.language)
     : alreadySaid.test(after) || command.startsWith('feed add ')
@@ -161,10 +176,5 @@ function resultOf(frame: PageFrame, { command, result, before, after }: AuditEnt
       : [before, after]
           .flatMap((fact) => (fact === '' ? [] : [translateSentence(frame, fact)]))
           .join(' → ');
-  return (
-    <>
-      {result !== 'done' && <Badge label={results[result]} tone="suspect" />}
-      {facts !== '' && <span class="source-note fact-below breaks">{facts}</span>}
-    </>
-  );
+  return facts !== '' && <span class="source-note fact-below breaks">{facts}</span>;
 }

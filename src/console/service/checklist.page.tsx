@@ -1,7 +1,7 @@
 /** Shows what a new service still needs, each step with its setting, command or page. */
 
 import { Card, CopyButton, Fold, Folds } from '../../web/components/card.tsx';
-import { LinkButton } from '../../web/components/form.tsx';
+import { Button, Field, LinkButton } from '../../web/components/form.tsx';
 import { Badge, Table } from '../../web/components/table.tsx';
 import type { Html } from '../../web/html.ts';
 import type { Translations } from '../../web/language.ts';
@@ -62,12 +62,22 @@ const geoSettings = [
   'GEO_ASN_MMDB=/var/lib/portcullis/asn.mmdb',
 ];
 
+/** A narrow screen breaks a value behind one of its signs, not within a word. */
+function brokenBehindSigns(line: string): Html {
+  return line.split(/(?<=[/=.:@])(?=\w)/).map((part, at) => (
+    <>
+      {at > 0 && <wbr />}
+      {part}
+    </>
+  ));
+}
+
 /** Lines that are copied one by one into the settings or a terminal. */
 function codeLines(text: Translations, id: string, lines: readonly string[]): Html {
   return lines.map((line, at) => (
     <div class="code-line">
       <code class="breaks" id={`${id}-${at}`}>
-        {line}
+        {brokenBehindSigns(line)}
       </code>
       <CopyButton id={`${id}-${at}`} text={text} />
     </div>
@@ -84,12 +94,13 @@ export const firstSteps: readonly FirstStep[] = [
   'passkey',
 ];
 
-/** Leads to a step on the page of set-up. */
+/** Leads to a step on the page of set-up, and opens it. */
 export function stepPath(step: FirstStep): string {
-  return `${consolePaths.checklist}#${step}`;
+  return `${consolePaths.checklist}?step=${step}#${step}`;
 }
 
-function settingsCard(frame: PageFrame): Html {
+/** The steps have settings: where those go stands above them. */
+function SettingsFold({ frame }: { readonly frame: PageFrame }): Html {
   const all = frameText(frame);
   const { settings } = all.console.checklist;
   const columns = settings.columns.map((title) => ({ title, plain: true }));
@@ -99,10 +110,12 @@ function settingsCard(frame: PageFrame): Html {
     codeLines(all, `restart-${at}`, [command]),
   ]);
   return (
-    <Card title={settings.title}>
-      <p class="card-note">{settings.about}</p>
-      <Table caption={settings.title} columns={columns} rows={rows} stack />
-    </Card>
+    <Folds>
+      <Fold title={settings.title} icon="sliders" aside={settings.starters.join(' · ')}>
+        <p class="card-note">{settings.about}</p>
+        <Table caption={settings.title} columns={columns} rows={rows} stack />
+      </Fold>
+    </Folds>
   );
 }
 
@@ -110,8 +123,12 @@ interface ChecklistView extends ConsoleView {
   readonly steps: StepsDone;
   /** The port on which this server listens. */
   readonly port: number;
-  /** The name that visitors type, or an example where this server has none yet. */
+  /** The name that visitors type, as far as it is known: else the one that was typed here, or an example. */
   readonly host: string;
+  /** The name as it was typed, right or wrong; undefined: none is asked for. */
+  readonly typedHost: string | undefined;
+  /** The step that a link led to. */
+  readonly asked: string | undefined;
   /** Milliseconds since 1970; 0: there is none; undefined: the server makes none. */
   readonly newestBackupAt: number | undefined;
   /** Milliseconds since 1970: the age of the tables of countries and networks; 0: unknown. */
@@ -119,6 +136,10 @@ interface ChecklistView extends ConsoleView {
   readonly isGeoFresh: boolean;
   /** The mail address of the operator who asks: the test mail goes there. */
   readonly address: string;
+}
+
+function isHostWrong({ typedHost, host }: ChecklistView): boolean {
+  return typedHost !== undefined && typedHost !== '' && typedHost.toLowerCase() !== host;
 }
 
 export function checklistPage(frame: PageFrame, view: ChecklistView): string {
@@ -150,6 +171,24 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
         ) : (
           <div>{codeLines(all, step, way)}</div>
         )}
+        {step === 'publicUrl' && view.typedHost !== undefined && (
+          <form class="form form-find" method="get" action={consolePaths.checklist}>
+            <Field
+              id="host"
+              name="host"
+              label={text.host}
+              hint={text.hostHint}
+              value={view.typedHost || view.host}
+              error={isHostWrong(view) ? text.hostWrong : undefined}
+              maxLength={253}
+              autocomplete="off"
+              mono
+            />
+            <p>
+              <Button label={text.fillIn} kind="secondary" />
+            </p>
+          </form>
+        )}
         {step === 'backup' && backupNote}
         {step === 'mail' && (
           <div class="test-mail">
@@ -165,10 +204,12 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
         )}
       </>
     );
-    return { step, isDone, how };
+    return { step, isDone, why: words.why, how };
   });
   const done = steps.filter(({ isDone }) => isDone).length;
   const next = steps.find(({ isDone }) => !isDone)?.step;
+  const tested = view.refused?.does === 'mail-test' || view.did?.act === 'mail test';
+  const open = known.find((step) => step === view.asked) ?? (tested ? 'mail' : next);
   const progress = inbox.progress(format.number(done), format.number(steps.length));
   return consolePage(frame, view, {
     section: 'checklist',
@@ -179,18 +220,21 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
           <progress max={steps.length} value={done} aria-label={progress} />
           <span>{progress}</span>
         </p>
+        <SettingsFold frame={frame} />
         <Folds>
-          {steps.map(({ step, isDone, how }, at) => (
+          {steps.map(({ step, isDone, why, how }, at) => (
             <Fold
               id={step}
               title={`${format.number(at + 1)}. ${inbox.steps[step].name}`}
-              open={!isDone}
+              open={step === open}
               aside={
-                (isDone || step === next) && (
+                isDone || step === next ? (
                   <Badge
                     label={isDone ? text.isDone : text.isNext}
                     tone={isDone ? 'clean' : 'accent'}
                   />
+                ) : (
+                  <span class="fold-why">{why}</span>
                 )
               }
             >
@@ -198,7 +242,6 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
             </Fold>
           ))}
         </Folds>
-        {settingsCard(frame)}
         {/* No step of set-up: it comes back every two months. The inbox counts the same steps. */}
         <Card title={text.geo} aside={!isGeoFresh && <Badge label={text.geoOld} tone="suspect" />}>
           {geoMadeAt > 0 && (

@@ -7,8 +7,10 @@ import {
   auditJsonLine,
 } from '../../access/audit-log.ts';
 import type { Language } from '../../core/language.ts';
+import { readDomain } from '../../core/mail-address.ts';
 import { fail, ok } from '../../core/result.ts';
 import { createScheduler } from '../../core/scheduling.ts';
+import { plainPasted } from '../../core/text.ts';
 import { geoFreshMs } from '../../geo/sources.ts';
 import { createBodyWriter } from '../../http/answer/body-writer.ts';
 import type { Header, Reply } from '../../http/request/message.ts';
@@ -59,6 +61,8 @@ export interface ConsoleChecklist {
   readonly port: number;
   /** The name that visitors type, or an example where this server has none yet. */
   readonly host: string;
+  /** That name is an example. */
+  readonly asksHost: boolean;
   /** Milliseconds since 1970; 0: there is none; undefined: the server makes none. */
   newestBackupAt(): number | undefined;
   /** Milliseconds since 1970; 0: unknown. */
@@ -73,11 +77,15 @@ export function checklistScreens(parts: ConsoleParts, reads: ConsoleChecklist): 
 
   async function show(context: OperatorRequest, query: Params): Promise<Reply> {
     const { accountId } = context.session;
+    const typedHost = reads.asksHost ? plainPasted(query.get('host') ?? '') : undefined;
+    const asked = typedHost ? 'publicUrl' : query.get('step');
     const view = {
       ...(await viewOf(parts, context, query)),
       steps: await reads.stepsOf(accountId),
       port: reads.port,
-      host: reads.host,
+      host: readDomain(typedHost ?? '') ?? reads.host,
+      typedHost,
+      asked,
       newestBackupAt: reads.newestBackupAt(),
       geoMadeAt: reads.geoMadeAt,
       isGeoFresh: parts.clock.now() - reads.geoMadeAt <= geoFreshMs,
