@@ -255,7 +255,7 @@ const signonFr: typeof signonEn = {
     lede: 'Nous envoyons un lien à votre adresse. Dès que vous l’ouvrez, le compte est actif.',
     forSite:
       'Nous envoyons un lien à votre adresse. Ouvrez-le, connectez-vous, et vous continuez vers le site.',
-    emailHint: 'Elle reste ici, sauf si vous la partagez avec un site.',
+    emailHint: 'Votre adresse reste ici, sauf si vous la partagez avec un site.',
     byMailOnly:
       'Beaucoup de comptes ont été créés aujourd’hui depuis votre réseau. Vous choisirez votre mot de passe plus tard, avec le lien de l’e-mail.',
     domains: 'Seules les adresses de certains domaines peuvent s’inscrire ici.',

@@ -461,7 +461,7 @@ const en = {
       setKey: ['Set your key', 'Each request carries it.'],
       setKeyPhp: ['Give PHP your key', 'Use the one that fits your server, then reload it.'],
       ask: ['Ask once', 'An answer means that your key works.'],
-      askCode: ['Ask once', 'It prints the verdict. There is none if the key or address is wrong.'],
+      askCode: ['Ask once', 'It prints the verdict, or NULL if the key or URL is wrong.'],
       report: ['Report an address', 'Replace 127.0.0.1, a test address that is not stored.'],
       makeAction: ['Create the action', 'It copies Debian’s action, with this server’s address.'],
       addJail: ['Add it to a jail', 'Every ban of this jail is reported.'],
@@ -800,7 +800,7 @@ const fr: Words = {
         more: 'sauvegarde restaurer smtp production réglages backup mise à jour https certificat tls',
       },
       {
-        title: 'Votre propre serveur',
+        title: 'Installer votre serveur',
         text: 'Sous Linux ou en conteneurs, seul ou en plusieurs nœuds.',
         href: '/docs#run-your-own',
         more: 'installer docker compose conteneur postgres postgresql base de données grappe systemd',
@@ -1055,7 +1055,7 @@ const fr: Words = {
       plugin: {
         short: 'extension, 4 étapes',
         text: 'L’extension connecte les visiteurs, vérifie les adresses et protège les formulaires.',
-        note: 'Sans compte, un visiteur n’entre que si « Tout le monde peut s’enregistrer » est coché.',
+        note: 'Un nouveau visiteur n’obtient un compte que si « Tout le monde peut s’enregistrer » est coché.',
       },
       signOn: {
         short: 'bouton et retour',
@@ -1203,7 +1203,7 @@ const fr: Words = {
       ask: ['Interrogez une fois', 'Une réponse prouve que votre clé fonctionne.'],
       askCode: [
         'Interrogez une fois',
-        'Le verdict s’affiche. Il manque si la clé ou l’adresse est fausse.',
+        'Affiche le verdict, ou NULL si la clé ou l’URL est fausse.',
       ],
       report: [
         'Signalez une adresse',

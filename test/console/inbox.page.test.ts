@@ -194,6 +194,14 @@ it('an inbox without decisions tells the steps that are open, and leads to each 
   const refused = { does: 'mail-test', sentence: 'no', field: undefined };
   assert.deepEqual(openOf(checklistAt(undefined, { refused })), ['<details id="mail" open>']);
   assert.match(checklist, /\/etc\/portcullis\/portcullis\.env.*systemctl restart portcullis/s);
+  // A server without a name asks for it, and all steps have it then.
+  const named = (typedHost: string, host: string) =>
+    checklistPage(testFrame('en'), { ...view, ...facts, typedHost, host }).replaceAll('<wbr/>', '');
+  const right = named('gate.shop.net', 'gate.shop.net');
+  assert.equal(right.split('gate.shop.net').length - 1, 4, 'the field and three steps');
+  assert.doesNotMatch(right, /no host name/);
+  assert.match(named('a_b', 'ip.example.com'), /That’s no host name/);
+  assert.match(named('a_b', 'ip.example.com'), /value="a_b"/);
   // Without its file the command looks at other settings than the service has.
   const commands = checklist.match(/portcullis [^<]*doctor/g);
   assert.deepEqual(
@@ -322,7 +330,8 @@ it('a list loaded once says so in the catalogue, which counts those that are fet
       loaded: [{ ...once, name: 'ipsum', rows: 120_430 }],
       blocking: new Map(),
     }).replace(/<[^>]*>/g, ' ');
-  assert.match(shown([]), /IPsum\s.*?120,430 rows\s+loaded once, not updated/s);
+  assert.match(shown([]), /IPsum\s.*?120,430 rows\s+loaded once, not updated\s+Keep up to date/s);
+  assert.ok(shown([]).indexOf('Lists loaded once') < shown([]).indexOf('Catalogue'));
   assert.doesNotMatch(shown([]), /fetched/);
   const others = [list, { ...list, name: 'other', state: 'active' as const, failures: 0 }];
   assert.match(shown(others), /2 fetched\s+1 failing/);

@@ -408,17 +408,22 @@ function catalogue(frame: PageFrame, view: ListsView): Html {
             </small>
           )}
         </span>
-        <Form csrf={view.csrf} action={`${consolePaths.lists}/change`}>
-          <Hidden name="do" value={isOn ? 'off' : 'on'} />
-          <Hidden name="name" value={name} />
-          <button
-            class="switch-button"
-            type="submit"
-            role="switch"
-            aria-checked={isOn ? 'true' : 'false'}
-            aria-label={titles[name] ?? title}
-          />
-        </Form>
+        {list === undefined && once !== undefined ? (
+          // Its rows count: a switch that is off would say that they do not.
+          <ActButton view={view} of={listActs} does="on" about={{ name }} label={text.keepFresh} />
+        ) : (
+          <Form csrf={view.csrf} action={`${consolePaths.lists}/change`}>
+            <Hidden name="do" value={isOn ? 'off' : 'on'} />
+            <Hidden name="name" value={name} />
+            <button
+              class="switch-button"
+              type="submit"
+              role="switch"
+              aria-checked={isOn ? 'true' : 'false'}
+              aria-label={titles[name] ?? title}
+            />
+          </Form>
+        )}
       </li>
     );
   });
@@ -482,11 +487,10 @@ function loadedTable(frame: PageFrame, view: ListsView): Html {
     complete ? format.near(loadedAt, now) : text.unfinished,
     format.near(endsAt, now),
     // The start loads that one again.
-    !(kind === 'good' && name === 'bundled') && (
+    kind === 'good' && name === 'bundled' ? (
+      <span class="source-note">{text.atStart}</span>
+    ) : (
       <div class="acts">
-        {kind === 'seed' && view.offers.some((one) => one.name === name) && (
-          <ActButton view={view} of={listActs} does="on" about={{ name }} label={text.keepFresh} />
-        )}
         <Confirmed label={text.remove}>
           <ActButton
             view={view}
@@ -577,8 +581,8 @@ export function listsPage(frame: PageFrame, view: ListsView): string {
         {view.lists.length > 0 && <Listing icon="list" text={text} columns={columns} rows={rows} />}
         {isFirst && catalogue(frame, view)}
         {ownList(frame, view)}
-        {!isFirst && catalogue(frame, view)}
         {view.loaded.length > 0 && loadedTable(frame, view)}
+        {!isFirst && catalogue(frame, view)}
       </>
     ),
   });

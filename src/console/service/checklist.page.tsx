@@ -64,7 +64,7 @@ const geoSettings = [
 
 /** A narrow screen breaks a value behind one of its signs, not within a word. */
 function brokenBehindSigns(line: string): Html {
-  return line.split(/(?<=[/=.:@])(?=\w)/).map((part, at) => (
+  return line.split(/(?<=[/=:@])(?=\w)|(?<=\.)(?=[a-z])/).map((part, at) => (
     <>
       {at > 0 && <wbr />}
       {part}
@@ -178,7 +178,7 @@ export function checklistPage(frame: PageFrame, view: ChecklistView): string {
               name="host"
               label={text.host}
               hint={text.hostHint}
-              value={view.typedHost || view.host}
+              value={view.typedHost}
               error={isHostWrong(view) ? text.hostWrong : undefined}
               maxLength={253}
               autocomplete="off"

@@ -178,7 +178,7 @@ export const clearAddressEndpoint = endpoint({
   docs: {
     id: 'clearAddress',
     tag: 'IP API',
-    summary: 'Takes back what your account reported of an address. Costs one write.',
+    summary: 'Retracts what your account reported of an address. Costs one write.',
     description: '`ipAddress` in the query or in the body.',
     requestBody: formOrJson(v.object({ ipAddress: v.optional(v.string()) }), false),
     answers: { 200: dataAnswer('Gone from disk and score.', Cleared) },

@@ -8,8 +8,9 @@ import { openPeopleOf } from '../../support/signon/person.ts';
 
 const operator = 'operator@example.org';
 const member = 'member@example.org';
+const sensor = 'sensor@example.org';
 
-it('shows the API keys and site keys of a person, never a text, and revokes one', async () => {
+it('shows the keys, reports and activity of a person, never the text of a key, and revokes one', async () => {
   await using server = await startTestServer({
     threads: 1,
     demo: false,
@@ -48,4 +49,32 @@ it('shows the API keys and site keys of a person, never a text, and revokes one'
     ({ command }) => command === `sitekey revoke ${made.id}`,
   )!;
   assert.equal(after, 'revoked');
+  // Whoever signed out was active all the same; an account that no one used never was.
+  await server.cliJson('account', 'create', sensor);
+  await (await people.signIn(member)).post('/signout', {});
+  const { body } = await ada.get('/admin/people');
+  const activeOf = (email: string) => {
+    const row = body.split('<tr').find((part) => part.includes(`>${email}<`)) ?? assert.fail(email);
+    return row
+      .split('<td')
+      .at(-2)!
+      .replace(/^[^>]*>|<.*$/gs, '');
+  };
+  assert.equal(activeOf(sensor), 'never');
+  assert.notEqual(activeOf(member), 'never');
+  // Its page counts all its reports, more than a page of them.
+  const key = await server.cliJson('key', 'create', sensor);
+  for (let last = 1; last <= 27; last++) {
+    const ipAddress = `93.184.216.${last}`;
+    const form = new URLSearchParams({ ip: ipAddress, categories: '18' });
+    const sent = await server.fetch('/api/v2/report', {
+      method: 'POST',
+      headers: { Key: key.text, 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: form.toString(),
+    });
+    assert.equal(sent.status, 200, sent.body);
+  }
+  const [{ id: sensorId }] = await server.cliJson('account', 'list', 'sensor@');
+  const its = (await ada.get(`/admin/people/${sensorId}`)).body;
+  assert.match(its, new RegExp(`find=${sensorId}">27<`));
 });
