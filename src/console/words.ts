@@ -1720,7 +1720,7 @@ const consoleFr: ConsoleCatalogue = {
     retract: 'Retirer et pénaliser',
     retractSure: 'Retirer et baisser la confiance',
     retractHint:
-      'Un retrait ici supprime les signalements du compte sur cette adresse, et sa confiance baisse. Dans À traiter et sur la page d’une adresse, elle ne change pas.',
+      'Un retrait ici supprime les signalements du compte sur cette adresse. Sa confiance baisse. Dans À traiter et sur la page d’une adresse, elle ne change pas.',
     retractAll: 'Tout retirer et pénaliser',
     trust: 'Confiance',
     standing: 'Statut',
@@ -1746,7 +1746,7 @@ const consoleFr: ConsoleCatalogue = {
     roles: { member: 'membre', operator: 'opérateur' },
     standing: 'Statut',
     standingNote:
-      'Pour bloquer, il faut deux comptes de confiance ou un membre de l’équipe. Un nouveau compte ne le peut pas.',
+      'Pour bloquer : deux comptes de confiance, ou un membre de l’équipe. Un nouveau compte ne le peut pas.',
     active: 'Dernière activité',
     inviteTitle: 'Inviter quelqu’un',
     inviteHint:
