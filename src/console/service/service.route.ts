@@ -61,7 +61,7 @@ export interface ConsoleChecklist {
   readonly port: number;
   /** The name that visitors type, or an example where this server has none yet. */
   readonly host: string;
-  /** That name is an example. */
+  /** True where that name is an example. */
   readonly asksHost: boolean;
   /** Milliseconds since 1970; 0: there is none; undefined: the server makes none. */
   newestBackupAt(): number | undefined;
