@@ -112,7 +112,7 @@ async function start(given: ServerContext) {
       log,
       masterKey,
       config,
-      shares: access.limits,
+      distributedLimits: access.limits,
       demo,
       onMail,
       personalData: (over) => [reportPersonalData(over), webhookPersonalData(over)],

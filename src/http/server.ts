@@ -130,9 +130,9 @@ export function createServer(options: ServerOptions) {
   (uws as unknown as { _cfg?(code: string): void })._cfg?.(omitServerHeaderCode);
   let isClosing = false;
   const takesChunked = options.takesChunked ?? native.parsesChunksStrictly;
-  const lanes = openLanes({ ...options, takesChunked }, () => isClosing);
+  const listeners = openListeners({ ...options, takesChunked }, () => isClosing);
   const openApp = (of: ListenerParts) => registerRoutes(uws.App() as unknown as App, of);
-  const app = openApp(lanes.ofPort);
+  const app = openApp(listeners.ofPort);
   /**
    * An app of its own: the address of a peer is empty here, and also where the peer of a port is gone already,
    * who must not be taken for one of a socket.
@@ -189,7 +189,7 @@ export function createServer(options: ServerOptions) {
   async function listenAtSocket(socket: UnixSocket): Promise<void> {
     await checkSocketPath(socket.path);
     if (isStopped) return;
-    unixApp ??= openApp(lanes.ofSocket);
+    unixApp ??= openApp(listeners.ofSocket);
     let isBound = false;
     let fault: unknown;
     unixApp.listen_unix((listened) => {
@@ -253,11 +253,11 @@ export function createServer(options: ServerOptions) {
       await new Promise((resolve) => setTimeout(resolve, Math.min(graceMs, lastRequestsMs)));
       const endMs = performance.now() + graceMs;
       do {
-        await lanes.admission.inFlight.drained(Math.max(0, endMs - performance.now()));
+        await listeners.admission.inFlight.drained(Math.max(0, endMs - performance.now()));
         // The last answers still lie in the library's cork buffer, which it flushes at the end of the turn, and
         // requests that came meanwhile in the system's.
         await quietTurn();
-      } while (lanes.admission.inFlight.total > 0 && performance.now() < endMs);
+      } while (listeners.admission.inFlight.total > 0 && performance.now() < endMs);
       closeNow();
       // The library lets go of closed sockets when the event loop turns; a thread that ended
       // before would take the process with it.
@@ -265,16 +265,16 @@ export function createServer(options: ServerOptions) {
     },
     closeNow,
     /** Requests let in and not yet answered; hot routes are never among them. */
-    inFlight: (): number => lanes.admission.inFlight.total,
+    inFlight: (): number => listeners.admission.inFlight.total,
     /** Returns the slots of each kind that are taken (request-slots.ts), and bytes of bodies in memory. */
-    taken: (): TransportUsage => lanes.admission.taken(),
+    taken: (): TransportUsage => listeners.admission.taken(),
   };
 }
 
 export type HttpServer = ReturnType<typeof createServer>;
 
-/** Opens the lanes of the port and of the Unix-domain sockets, which differ only in the client's name. */
-function openLanes(
+/** Opens the listeners of the port and of the Unix-domain sockets, which differ only in the client's name. */
+function openListeners(
   options: ServerOptions & { readonly takesChunked: boolean },
   isClosing: () => boolean,
 ): {
@@ -315,7 +315,7 @@ function openLanes(
     defaultHeaders: [...defaultHeaders, ...always],
   });
   const fields = fieldsOf(always);
-  function lanesOf(peerOf: (wire: Wire) => string): ListenerParts {
+  function listenerOf(peerOf: (wire: Wire) => string): ListenerParts {
     const clientOf = (wire: Wire) => resolveClient(peerOf(wire), scan.forwarding, addresses);
     const idOf = (wire: Wire): string => {
       const { requestId: given } = scan;
@@ -333,25 +333,25 @@ function openLanes(
     const bytes = new Uint8Array((wire as unknown as HttpResponse).getRemoteAddress());
     return peerText(bytes, addresses);
   };
-  return { admission, ofPort: lanesOf(addressOf), ofSocket: lanesOf(() => unixPeer) };
+  return { admission, ofPort: listenerOf(addressOf), ofSocket: listenerOf(() => unixPeer) };
 }
 
-/** Sends all requests of the library's app through the lanes. */
-function registerRoutes(app: App, lanes: ListenerParts): App {
+/** Sends all requests of the library's app through the listener. */
+function registerRoutes(app: App, listener: ListenerParts): App {
   app.setIdleTimeout?.(idleSeconds);
   app.setResponseTimeout?.(idleSeconds);
-  for (const route of lanes.router.hotRoutes) {
+  for (const route of listener.router.hotRoutes) {
     if (route.takesAllBelow) {
       app.any(route.path, (res, req) => {
         const method = req.getCaseSensitiveMethod();
-        serveHot(route, method === 'HEAD', res, req, lanes, { method, path: req.getUrl() });
+        serveHot(route, method === 'HEAD', res, req, listener, { method, path: req.getUrl() });
       });
       continue;
     }
-    app.get(route.path, (res, req) => serveHot(route, false, res, req, lanes));
-    app.head(route.path, (res, req) => serveHot(route, true, res, req, lanes));
+    app.get(route.path, (res, req) => serveHot(route, false, res, req, listener));
+    app.head(route.path, (res, req) => serveHot(route, true, res, req, listener));
   }
-  app.any('/*', (res, req) => dispatch(res, req, lanes));
+  app.any('/*', (res, req) => dispatch(res, req, listener));
   return app;
 }
 
@@ -384,32 +384,32 @@ const noNames: readonly string[] = [];
 const refusedNames: readonly string[] = ['accept-language'];
 
 /** Copies what is needed from the request, which dies with this call, and hands it on. */
-function dispatch(res: HttpResponse, req: HttpRequest, lanes: ListenerParts): void {
-  const { scan } = lanes;
+function dispatch(res: HttpResponse, req: HttpRequest, listener: ListenerParts): void {
+  const { scan } = listener;
   const sent = req.getUrl();
   const method = req.getCaseSensitiveMethod();
-  const known = lanes.router.match(sent);
+  const known = listener.router.match(sent);
   // The checks below compare paths, so a path that matched with stray slashes loses them.
   const path = known?.resource.isStatic === true ? known.resource.path : sent;
-  const unknown = known === undefined ? lanes.router.unknown : undefined;
+  const unknown = known === undefined ? listener.router.unknown : undefined;
   const route = (known ?? unknown?.match)?.resource.byMethod.get(method as never);
   scan.begin(route?.headers ?? refusedNames, true);
   req.forEach(scan.visit);
   const goesToUnknownRoute = route !== undefined && hasCookie(scan.lines, unknown?.withCookie);
   const match = known ?? (goesToUnknownRoute ? unknown?.match : undefined);
-  if (mustClose(method === 'GET' || method === 'HEAD', lanes)) {
+  if (mustClose(method === 'GET' || method === 'HEAD', listener)) {
     closeUnanswered(res);
     return;
   }
   const wire = scan.awaitsContinue && scan.hasBody() ? withContinueSent(wireOf(res)) : wireOf(res);
-  lanes.admission.admit({
+  listener.admission.admit({
     wire,
     match,
     method,
     path,
     query: queryOf(req),
-    clientIp: lanes.clientOf(wireOf(res)).ip,
-    id: lanes.idOf(wireOf(res)),
+    clientIp: listener.clientOf(wireOf(res)).ip,
+    id: listener.idOf(wireOf(res)),
     trace: traceOf(scan.traceparent),
     headers: scan.lines,
     contentLength: scan.contentLength,
@@ -425,11 +425,13 @@ function serveHot(
   isHead: boolean,
   res: HttpResponse,
   req: HttpRequest,
-  lanes: ListenerParts,
+  listener: ListenerParts,
   asked?: RequestBelow,
 ): void {
-  if (!passes(res, req, route.headers ?? noNames, lanes)) return;
-  if (!lanes.hot.serve(route, isHead, wireOf(res), queryOf(req), asked)) dispatch(res, req, lanes);
+  if (!passes(res, req, route.headers ?? noNames, listener)) return;
+  if (!listener.hot.serve(route, isHead, wireOf(res), queryOf(req), asked)) {
+    dispatch(res, req, listener);
+  }
 }
 
 /** Reads the headers for a hot route. Returns false if the connection was ended instead. */
@@ -437,11 +439,11 @@ function passes(
   res: HttpResponse,
   req: HttpRequest,
   wanted: readonly string[],
-  lanes: ListenerParts,
+  listener: ListenerParts,
 ): boolean {
-  lanes.scan.begin(wanted, false);
-  req.forEach(lanes.scan.visit);
-  if (!mustClose(true, lanes)) return true;
+  listener.scan.begin(wanted, false);
+  req.forEach(listener.scan.visit);
+  if (!mustClose(true, listener)) return true;
   closeUnanswered(res);
   return false;
 }

@@ -46,7 +46,7 @@ import { createSiteTries } from './sites/tries.ts';
 interface SignonNeeds {
   store: Store;
   maintenance: Maintenance;
-  shares?: Pick<DistributedLimits, 'room' | 'replicatedOperations'>;
+  distributedLimits?: Pick<DistributedLimits, 'room' | 'replicatedOperations'>;
   clock: Clock;
   random: Random;
   log: Log;
@@ -74,7 +74,8 @@ export async function startSignon(options: SignonNeeds) {
 }
 
 async function start(options: SignonNeeds, closers: Closers) {
-  const { store, maintenance, shares, clock, random, log, masterKey, config, demo } = options;
+  const { store, maintenance, distributedLimits, clock, random, log, masterKey, config, demo } =
+    options;
   const { personalData, onMail, destinations } = options;
   const siteKeys = createSiteKeys({ store, clock, random });
   const consents = createConsents({ store, clock, random });
@@ -93,7 +94,7 @@ async function start(options: SignonNeeds, closers: Closers) {
   const service = openSignon({
     store,
     maintenance,
-    shares,
+    distributedLimits,
     clock,
     random,
     log,

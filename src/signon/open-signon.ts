@@ -72,7 +72,7 @@ export interface SignonOptions {
   readonly store: Store;
   readonly maintenance?: Maintenance;
   /** The limits that several nodes count together. */
-  readonly shares?: Pick<DistributedLimits, 'room' | 'replicatedOperations'> | undefined;
+  readonly distributedLimits?: Pick<DistributedLimits, 'room' | 'replicatedOperations'> | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -116,18 +116,20 @@ type SignonSettings = Pick<
 const accountSubjectsMax = 16_384;
 
 export function openSignon(options: SignonOptions) {
-  const { store, clock, random, log, masterKey, config, shares = localLimits } = options;
+  const { store, clock, random, log, masterKey, config, distributedLimits = localLimits } = options;
   const { baseUrl, smtpUrl, pwnedRangeUrl: rangeUrl } = config;
   const service = new URL(baseUrl).hostname;
   const pages = pageLinks(baseUrl);
   const people = openPeople(store);
   const profiles = createProfiles(options);
   const links = createLinks(options);
-  const attempts = createAttempts({ clock, shares });
+  const attempts = createAttempts({ clock, distributedLimits });
   const pendingAccounts = createPendingCounter({ clock });
   // Registration asks more of a network that registers many accounts.
   const pacing =
-    config.clientLimits === true ? createPacing(clock, pacedNetworksMax, shares) : noPacing;
+    config.clientLimits === true
+      ? createPacing(clock, pacedNetworksMax, distributedLimits)
+      : noPacing;
   const ownLog = createSecurityLog(options);
   const securityLog = options.signInLog?.listenTo(ownLog) ?? ownLog;
   const letterhead = mailSender(config);
@@ -141,7 +143,7 @@ export function openSignon(options: SignonOptions) {
     isErased: (accountId) => isErased(store, accountId),
     onMail: options.onMail,
   });
-  const mailBudget = createMailBudget(shares);
+  const mailBudget = createMailBudget(distributedLimits);
   const mailer = createMailer({
     transport:
       options.mailTransport ??
@@ -172,7 +174,7 @@ export function openSignon(options: SignonOptions) {
     factorDemand: config.requireSecondFactor,
   });
   const notices = createNotices({ ...options, mailer, pages });
-  const base = { store, clock, random, log, masterKey, shares, people, profiles, links };
+  const base = { store, clock, random, log, masterKey, distributedLimits, people, profiles, links };
   const posting = { ...base, mailer, pages, securityLog };
   const changes = createAccountChanges({ ...posting, sessions, notices });
   const { name } = letterhead;
@@ -198,7 +200,7 @@ export function openSignon(options: SignonOptions) {
   const phoneCodes = createPhoneCodes({ ...parts, sender, bounds, service: name });
   const emailChanges = createClientLimits(
     { emailChange: emailChangeLimit },
-    shares.room('changes of addresses', accountSubjectsMax),
+    distributedLimits.room('changes of addresses', accountSubjectsMax),
   );
   const networks = () => pacing.stats().networks;
   const keptForms = createKeptForms(options);

@@ -239,9 +239,7 @@ interface ReporterAddress extends IpWords {
   readonly provider: string | undefined;
 }
 
-function networkNumber(from: ReporterAddress | undefined): number {
-  if (from === undefined) return 0;
-  const { family, words, isAnonymousExit, provider } = from;
+function networkNumber({ family, words, isAnonymousExit, provider }: ReporterAddress): number {
   if (isAnonymousExit) return numberOf('exits');
   if (provider !== undefined) return numberOf(`provider ${provider}`);
   const first = words[0]!;

@@ -226,7 +226,7 @@ const unaskedMailsMax = 5;
 /** An address takes two records: one of the kind, one of both kinds that are asked for. */
 const subjectsMax = 32_768;
 
-export function createMailBudget(shares: Pick<DistributedLimits, 'room'>) {
+export function createMailBudget(distributedLimits: Pick<DistributedLimits, 'room'>) {
   const ofKind = { max: askedMailsOfKindMax, windowMs: hourMs };
   const unasked = { max: unaskedMailsMax, windowMs: hourMs };
   const limits = createClientLimits(
@@ -238,7 +238,7 @@ export function createMailBudget(shares: Pick<DistributedLimits, 'room'>) {
       notice: unasked,
       deletion: unasked,
     },
-    shares.room('mails', subjectsMax),
+    distributedLimits.room('mails', subjectsMax),
   );
 
   /** Returns whole seconds until the address may get one of this kind; 0: now, and it is counted. */

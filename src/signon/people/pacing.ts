@@ -60,7 +60,7 @@ export const noPacing: Pacing = {
 export function createPacing(
   clock: Clock,
   networksMax = pacedNetworksMax,
-  shares: Pick<DistributedLimits, 'replicatedOperations'> = localLimits,
+  distributedLimits: Pick<DistributedLimits, 'replicatedOperations'> = localLimits,
 ): Pacing {
   /** The monotonic times of each network's newest registrations, oldest first; networks in the order of use. */
   const networks = new Map<string, number[]>();
@@ -82,7 +82,7 @@ export function createPacing(
     return times.length;
   }
 
-  const elsewhere = shares.replicatedOperations<string>('registrations', count);
+  const elsewhere = distributedLimits.replicatedOperations<string>('registrations', count);
 
   return {
     take(visitor) {

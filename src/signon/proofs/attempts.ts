@@ -127,11 +127,11 @@ type AttemptKind =
 /** Proofs that are given together make one try: what they share (the network) is counted once. */
 export function createAttempts({
   clock,
-  shares = localLimits,
+  distributedLimits = localLimits,
   capacity = 50_000,
 }: {
   clock: Clock;
-  shares?: Pick<DistributedLimits, 'replicatedOperations'>;
+  distributedLimits?: Pick<DistributedLimits, 'replicatedOperations'>;
   /** Subjects of each kind. */
   capacity?: number;
 }) {
@@ -242,7 +242,10 @@ export function createAttempts({
     else vouch(kind[1], kind[2]);
   }
 
-  const elsewhere = shares.replicatedOperations<AttemptKind>('sign-in attempts', perform);
+  const elsewhere = distributedLimits.replicatedOperations<AttemptKind>(
+    'sign-in attempts',
+    perform,
+  );
 
   function everywhere(...kind: AttemptKind): void {
     perform(kind);

@@ -94,10 +94,10 @@ export function createPhoneCodes(options: {
   log: Log;
   service: string;
   securityLog: SecurityLog;
-  shares?: Pick<DistributedLimits, 'room'>;
+  distributedLimits?: Pick<DistributedLimits, 'room'>;
 }) {
   const {
-    shares = localLimits,
+    distributedLimits = localLimits,
     store,
     clock,
     random,
@@ -109,7 +109,10 @@ export function createPhoneCodes(options: {
     log,
   } = options;
   const all = { max: bounds.perDay, windowMs: dayMs };
-  const limits = createClientLimits({ ...phoneLimits, all }, shares.room('texts', subjectsMax));
+  const limits = createClientLimits(
+    { ...phoneLimits, all },
+    distributedLimits.room('texts', subjectsMax),
+  );
   // A plain digest would reveal the code to whoever reads the store: a million are hashed in a second.
   const key = deriveKey(masterKey, 'phone codes');
   const hashOf = (accountId: string, code: string): Uint8Array =>

@@ -112,13 +112,13 @@ interface SignInOptions {
   readonly mailer: Pick<Mailer, 'post'>;
   readonly pages: PageLinks;
   readonly securityLog: SecurityLog;
-  readonly shares?: Pick<DistributedLimits, 'room'>;
+  readonly distributedLimits?: Pick<DistributedLimits, 'room'>;
 }
 
 export function createSignIn(options: SignInOptions) {
   const { store, random, people, passwords, sessions, attempts, links, secondFactors } = options;
-  const { shares = localLimits } = options;
-  const failureNotices = createFailureNotices({ ...options, shares });
+  const { distributedLimits = localLimits } = options;
+  const failureNotices = createFailureNotices({ ...options, distributedLimits });
   const proofs = createProofs({ ...options, failureNotices });
   const { attemptOf, judge, note } = proofs;
   const signInLinks = createSignInLinks(options);
@@ -476,10 +476,22 @@ function createSignInLinks(options: {
   mailer: Pick<Mailer, 'post'>;
   pages: PageLinks;
   securityLog: SecurityLog;
-  shares?: Pick<DistributedLimits, 'room'>;
+  distributedLimits?: Pick<DistributedLimits, 'room'>;
 }) {
-  const { shares = localLimits, store, clock, people, links, mailer, pages, securityLog } = options;
-  const limits = createClientLimits(askLimits, shares.room('sign-in links', subjectsMax));
+  const {
+    distributedLimits = localLimits,
+    store,
+    clock,
+    people,
+    links,
+    mailer,
+    pages,
+    securityLog,
+  } = options;
+  const limits = createClientLimits(
+    askLimits,
+    distributedLimits.room('sign-in links', subjectsMax),
+  );
   const seals = createAskSeals(options);
 
   function askedTooOften({ client, neighbourhood = client }: Visitor): number {
@@ -772,7 +784,7 @@ function createFailureNotices(options: {
   clock: Clock;
   mailer: Pick<Mailer, 'post'>;
   pages: Pick<PageLinks, 'security'>;
-  shares: Pick<DistributedLimits, 'room'>;
+  distributedLimits: Pick<DistributedLimits, 'room'>;
 }) {
   const { clock, mailer, pages } = options;
   const limits = createClientLimits(
@@ -780,7 +792,7 @@ function createFailureNotices(options: {
       failures: { max: failuresNotified - 1, windowMs: dayMs },
       mails: { max: 1, windowMs: dayMs },
     },
-    options.shares.room('failed sign-ins', noticedAccountsMax),
+    options.distributedLimits.room('failed sign-ins', noticedAccountsMax),
   );
 
   return {

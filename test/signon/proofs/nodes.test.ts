@@ -21,13 +21,13 @@ function openNodes(count: number) {
   const masterKey = masterKeyFromBytes(random.bytes(32));
   const told: (NodeMessage & { bytes: Uint8Array })[] = [];
   const nodes = Array.from({ length: count }, (_, i) => {
-    const shares = createDistributedLimits({ random, clock, masterKey, isShared: true });
-    const attempts = createAttempts({ clock, shares });
-    const mails = createMailBudget(shares);
-    const pacing = createPacing(clock, pacedNetworksMax, shares);
+    const distributedLimits = createDistributedLimits({ random, clock, masterKey, isShared: true });
+    const attempts = createAttempts({ clock, distributedLimits });
+    const mails = createMailBudget(distributedLimits);
+    const pacing = createPacing(clock, pacedNetworksMax, distributedLimits);
     const from = `node ${i}`;
     const exchange = createLimitSync({
-      parties: shares.parties,
+      parties: distributedLimits.parties,
       onUnread: (error) => assert.fail(`${error}`),
       nodeMessages: {
         send: async (seq, bytes) => void told.push({ from, seq, bytes }),
