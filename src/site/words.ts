@@ -265,7 +265,7 @@ const en = {
     crumb: 'Connect',
     filter: 'Filter, for example mail or PHP',
     all: 'All',
-    none: 'Nothing fits. Any tool with an AbuseIPDB setting works too.',
+    none: 'Nothing matches. Any tool with an AbuseIPDB setting works too.',
     connected: 'Connected',
     popular: 'Popular',
     moving: {
@@ -307,7 +307,7 @@ const en = {
       spoe: {
         short: 'asks about each visitor',
         text: 'Good visitors pass, suspects solve a challenge, malicious ones are blocked.',
-        note: 'HAProxy runs on this server’s machine. While this server is away, visitors pass.',
+        note: 'HAProxy runs on this server’s machine. While this server is down, visitors pass.',
       },
       bouncer: {
         short: 'fetches decisions',
@@ -317,7 +317,7 @@ const en = {
       policy: {
         short: 'asks at each login',
         text: 'Dovecot asks about each login. Bad addresses are refused, suspects wait three seconds.',
-        note: 'Five failed logins in ten minutes are one report. While this server is away, everybody may log in.',
+        note: 'Five failed logins in ten minutes are one report. While this server is down, everybody may log in.',
       },
       dns: {
         short: 'asks over DNS',
@@ -1030,7 +1030,7 @@ const fr: Words = {
       spoe: {
         short: 'vérifie chaque visiteur',
         text: 'Les bons visiteurs passent, les suspects résolvent un défi, les malveillants sont bloqués.',
-        note: 'HAProxy tourne sur la machine de ce serveur. Quand ce serveur est absent, les visiteurs passent.',
+        note: 'HAProxy tourne sur la machine de ce serveur. Si ce serveur ne répond pas, les visiteurs passent.',
       },
       bouncer: {
         short: 'lit les décisions',
@@ -1040,7 +1040,7 @@ const fr: Words = {
       policy: {
         short: 'à chaque connexion',
         text: 'Dovecot interroge à chaque connexion. Les mauvaises adresses sont refusées, les suspectes attendent trois secondes.',
-        note: 'Cinq échecs de connexion en dix minutes font un signalement. Quand ce serveur est absent, tout le monde peut se connecter.',
+        note: 'Cinq échecs de connexion en dix minutes font un signalement. Si ce serveur ne répond pas, tout le monde peut se connecter.',
       },
       dns: {
         short: 'interroge par DNS',

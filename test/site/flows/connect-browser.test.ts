@@ -81,6 +81,7 @@ it('the screens are in order, and a first request shows', { timeout: 600_000 }, 
     // The browser remembers it: the server counts all requests of the account as one.
     await page.goto(at('/connect/wordpress'));
     await page.getByText('Your key works').waitFor();
+    assert.equal(await page.getByText('Answer sent').isVisible(), false, 'it was another tool');
     assert.equal(await page.getByText('Connected', { exact: true }).isVisible(), false);
     await page.goto(at('/connect'));
     await page.locator('a.target[href="/connect/node"] .target-live').waitFor();
