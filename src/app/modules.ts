@@ -361,7 +361,7 @@ export async function openModules(
       allowDocumentation: demo,
       serverAddresses,
       reports,
-      challenges: captcha.forms,
+      formChallenges: captcha.forms,
     }),
   );
   const hasEntries = () =>
@@ -488,7 +488,7 @@ export async function openModules(
       tools,
       callers,
       pageBuilder,
-      challenges: captcha.forms,
+      formChallenges: captcha.forms,
       outboxName: web.hasOutbox ? outboxName : undefined,
       usage: access.usage,
       accountAreaReports: reporting.accountAreaReports,

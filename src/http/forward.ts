@@ -3,7 +3,7 @@
  * messages of one turn of the event loop cross together, in both directions. Both ends are bounded:
  * beyond `outstandingMax` a request is refused at once rather than queued, a streamed body stops
  * while `unreadBytesMax` of it wait on the other side, and every request ends in a reply, a
- * deadline or the caller's disconnect.
+ * deadline or the caller's disconnect. The file has both ends, and last the encoding of what crosses.
  */
 
 import type { MessagePort } from 'node:worker_threads';

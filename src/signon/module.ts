@@ -196,7 +196,7 @@ async function start(options: SignonNeeds, closers: Closers) {
         ...signonRoutes({
           tools: web.tools,
           callers: web.callers,
-          challenges: web.challenges,
+          formChallenges: web.formChallenges,
           pageBuilder: web.pageBuilder,
           noteKeyUses: web.noteKeyUses,
           accountAreaReports: web.accountAreaReports,

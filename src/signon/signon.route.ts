@@ -150,7 +150,7 @@ export const signonEndpoints: readonly Endpoint[] = [
 export interface SignonRoutesNeeds extends AccountAreaNeeds {
   readonly tools: PageTools;
   readonly callers: Callers;
-  readonly challenges: FormChallenges;
+  readonly formChallenges: FormChallenges;
 }
 
 interface SignonRoutesOptions extends SignonRoutesNeeds, AccountAreaParts {

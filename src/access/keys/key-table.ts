@@ -1,6 +1,7 @@
 /**
  * The table of live API keys in shared memory: SHA-256 of a key → account slot. One writer (the
- * main thread), any number of readers, no locks. Each thread has a cache in front of it (`createKeyCache`).
+ * main thread), any number of readers, no locks. Each thread has a cache in front of it:
+ * the second subject of this file (`createKeyCache`), with invariants of its own.
  *
  *   header        word 0: rebuilds so far; its lowest bit names the cells in use
  *   cells A, B    open addressing, linear probing: 0 never used, −1 removed, else key row + 1

@@ -1,5 +1,6 @@
 /**
- * Quotas in shared memory: two (read, write) for each account slot, spent by all threads.
+ * Quotas in shared memory: two (read, write) for each account slot, spent by all threads; and at the end the guard
+ * of routes that need a key, which finds the account and charges its quota.
  *
  * Promise. Each admitted call has a moment, `countedAtMs`, that lies between the clock reading
  * passed in and the call's return. Among those moments no window of 239 buckets (59.75 s) holds

@@ -62,7 +62,7 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
   const {
     pageBuilder,
     anonymousReports,
-    challenges,
+    formChallenges,
     callers,
     check,
     clock,
@@ -80,7 +80,9 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
   function show(context: PersonRequest, ip: string, again: Again = {}) {
     const isAnonymous = slotIn(context) === undefined;
     const needsChallenge = isAnonymous && !isVerifiedSender(context) && again.isSent !== true;
-    const challenge = needsChallenge ? challenges.make(context.request) : ('signed-in' as const);
+    const challenge = needsChallenge
+      ? formChallenges.make(context.request)
+      : ('signed-in' as const);
     const account = isAnonymous ? (isVerifiedSender(context) ? 'keyless' : 'none') : 'keyed';
     const { failure, isChallengeWrong } = again;
     const bad = failure === undefined ? 200 : statusOf(failure.error);
@@ -89,7 +91,7 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
       status: isChallengeWrong ? 422 : bad,
       failure,
       needs: { media: true, connect: true },
-      headers: needsChallenge ? challenges.headers(context.request) : [],
+      headers: needsChallenge ? formChallenges.headers(context.request) : [],
     });
   }
 
@@ -129,7 +131,7 @@ function reportFormRoutes(options: RequestPageOptions): PlainRoute[] {
     if (asksForAnother(form)) return show(context, ip, again);
     const answer = isVerifiedSender(context)
       ? undefined
-      : challenges.answerIn(context.request, form);
+      : formChallenges.answerIn(context.request, form);
     if (answer !== undefined && 'waitSeconds' in answer) {
       return pageBuilder.problem(context, tooManyRequests(answer.waitSeconds));
     }
@@ -194,7 +196,7 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
   const {
     pageBuilder,
     removals,
-    challenges,
+    formChallenges,
     callers,
     check,
     clock,
@@ -220,12 +222,14 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
     const open = isFirst ? undefined : there;
     const isOver = open === undefined && !isListedOrReported(asked);
     const needsChallenge = open === undefined && !isOver && !isVerifiedSender(context);
-    const challenge = needsChallenge ? challenges.make(context.request) : ('signed-in' as const);
+    const challenge = needsChallenge
+      ? formChallenges.make(context.request)
+      : ('signed-in' as const);
     const data = { address: asked.ip, csrf: context.csrf, open, isOver, reason, wrong, challenge };
     return pageBuilder.show(context, (frame) => removalPage(frame, data), {
       status: wrong === undefined ? 200 : wrong === 'full' ? 503 : 422,
       needs: { media: true, connect: true },
-      headers: needsChallenge ? challenges.headers(context.request) : [],
+      headers: needsChallenge ? formChallenges.headers(context.request) : [],
     });
   }
 
@@ -236,7 +240,7 @@ function removalRoutes(options: RequestPageOptions): PlainRoute[] {
     if (asksForAnother(form)) return show(context, asked, typed);
     const answer = isVerifiedSender(context)
       ? undefined
-      : challenges.answerIn(context.request, form);
+      : formChallenges.answerIn(context.request, form);
     if (answer !== undefined && 'waitSeconds' in answer) {
       return pageBuilder.problem(context, tooManyRequests(answer.waitSeconds));
     }
@@ -273,7 +277,7 @@ export type PersonRequest = AnyRequestContext<Requester>;
 
 export interface RequestNeeds {
   readonly pageBuilder: AnyPageBuilder<Requester>;
-  readonly challenges: FormChallenges;
+  readonly formChallenges: FormChallenges;
   readonly callers: Pick<Callers, 'takeOrWait'>;
   readonly check: Check;
   readonly clock: Clock;

@@ -82,7 +82,7 @@ export interface RegisterOptions {
   readonly pageBuilder: PageBuilder;
   readonly signon: Signon;
   readonly callers: Callers;
-  readonly challenges: FormChallenges;
+  readonly formChallenges: FormChallenges;
   readonly registrationOpen: boolean;
   readonly clock: Clock;
   readonly onwards: Onwards;
@@ -94,7 +94,7 @@ const nothingKept: KeptForm = { password: '', solved: '' };
 type RegisterValues = Onward & Pick<RegisterPageData, 'email'>;
 
 export function registerRoutes(options: RegisterOptions): PlainRoute[] {
-  const { pageBuilder, signon, callers, challenges, onwards } = options;
+  const { pageBuilder, signon, callers, formChallenges, onwards } = options;
 
   /** @param kept the values that the form need not ask again */
   function show(
@@ -111,7 +111,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     const more = errors === undefined ? {} : { errors };
     const data: RegisterPageData = {
       csrf: context.csrf,
-      challenge: isSolved ? 'solved' : challenges.make(context.request),
+      challenge: isSolved ? 'solved' : formChallenges.make(context.request),
       byMailOnly: signon.registration.isByMailOnly(context.visitor),
       hasDomains: signon.registration.hasDomains,
       kept: isKept ? signon.keptForms.seal(sealed, context.browserId) : undefined,
@@ -121,7 +121,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
     };
     const wrong = failure === undefined ? 422 : statusOf(failure.error);
     const status = errors === undefined ? 200 : wrong;
-    const headers = challenges.headers(context.request);
+    const headers = formChallenges.headers(context.request);
     return pageBuilder.show(context, (frame) => registerPage(frame, data), {
       status,
       needs,
@@ -198,7 +198,7 @@ export function registerRoutes(options: RegisterOptions): PlainRoute[] {
 
   async function register(context: RequestContext, form: Params) {
     if (asksForAnother(form)) return askAgain(context, form);
-    const answer = challenges.answerIn(context.request, form);
+    const answer = formChallenges.answerIn(context.request, form);
     if ('waitSeconds' in answer) return pageBuilder.problem(context, tooMany(answer.waitSeconds));
     const before = signon.keptForms.open(form.get('kept') ?? '', context.browserId) ?? nothingKept;
     const email = form.get('email') ?? '';

@@ -88,7 +88,7 @@ const shownAgain: readonly Failure['error'][] = ['sign_in_refused', 'too_many_at
 
 type SignInRoutesOptions = Pick<
   RegisterOptions,
-  'pageBuilder' | 'signon' | 'onwards' | 'callers' | 'challenges' | 'clock' | 'registrationOpen'
+  'pageBuilder' | 'signon' | 'onwards' | 'callers' | 'formChallenges' | 'clock' | 'registrationOpen'
 >;
 
 /** The values of the form when it is shown again. */
@@ -101,7 +101,8 @@ interface Again {
 }
 
 export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
-  const { pageBuilder, signon, onwards, callers, challenges, clock, registrationOpen } = options;
+  const { pageBuilder, signon, onwards, callers, formChallenges, clock, registrationOpen } =
+    options;
   const at = signInEndpoints;
 
   function show(context: RequestContext, data: SignInForm, more: ShowOptions = {}): Reply {
@@ -115,8 +116,8 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     { failure, answerError, challenged }: Again,
   ): Reply {
     const challenge =
-      challenged === true ? (challenges.make(context.request) ?? ('busy' as const)) : undefined;
-    const work = challenged === 'work' ? challenges.signInWork : undefined;
+      challenged === true ? (formChallenges.make(context.request) ?? ('busy' as const)) : undefined;
+    const work = challenged === 'work' ? formChallenges.signInWork : undefined;
     // The text above the challenge says what to do about a limit.
     const isExplained = failure === undefined || failure.error === 'too_many_attempts';
     const error = isExplained ? {} : { error: failureText(context.language, failure) };
@@ -125,7 +126,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     return show(context, whole, {
       failure,
       needs: { ...needs, media: challenged !== false },
-      headers: challenged !== false ? challenges.headers(context.request) : [],
+      headers: challenged !== false ? formChallenges.headers(context.request) : [],
     });
   }
 
@@ -188,7 +189,7 @@ export function signInRoutes(options: SignInRoutesOptions): PlainRoute[] {
     const mailsLink = workSuffices && form.has(alternativeField);
     const answered = mailsLink
       ? undefined
-      : challenges.answerIn(context.request, form, { workSuffices });
+      : formChallenges.answerIn(context.request, form, { workSuffices });
     const answer =
       answered === undefined ? 'none' : 'judge' in answered ? await answered.judge() : 'wrong';
     const challenged = answer === 'right';

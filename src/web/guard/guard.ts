@@ -3,6 +3,7 @@
  * reads an endpoint's declaration and enforces it: who may call, the limit of the client, the quota
  * of the key, the shape of an error, `Retry-After`. A handler gets a caller that may call and
  * returns a reply or an expected failure; the guard responds with the failure.
+ * The rate-limit headers of every answer to a valid key are written at the end of this file.
  *
  * Order of refusals with a key: 401 or 403, 429, 422. A call with a wrong parameter has paid for
  * the answer.
