@@ -190,7 +190,7 @@ async function start(given: ServerContext) {
   const { port, threads } = listening;
   closers.add(endStreams);
   figures.follow(listening.counters);
-  if (!demo) modules.prepareSystems();
+  modules.prepareSystems();
   registry.add(await service.listen());
   const drainIntegrations = await openIntegrationThreads(opening, { registry, memory, index });
   const path = storePath(config.dataDir);

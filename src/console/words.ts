@@ -262,7 +262,7 @@ const consoleEn = {
   },
   bar: {
     title: 'Operator',
-    score: 'Score',
+    score: 'Score, 1–100',
     reporters: (count: number, shown: string) =>
       count === 1 ? '1 reporter' : `${shown} reporters`,
     allow: 'Allow and ignore reports',
@@ -270,7 +270,7 @@ const consoleEn = {
     unset: 'Remove your rule',
     disallow: 'Take off the allowlist',
     held: (name: string, score: number) => `${name} holds it at ${score}.`,
-    floor: (score: number) => `A score below ${score} changes nothing.`,
+    floor: (score: number) => `Below ${score} nothing changes.`,
   },
   system: {
     lede: 'What the server is doing now, from its own counters.',
@@ -1346,14 +1346,14 @@ const consoleFr: ConsoleCatalogue = {
   },
   bar: {
     title: 'Opérateur',
-    score: 'Score',
+    score: 'Score, 1–100',
     reporters: (count, shown) => (count < 2 ? `${shown} auteur` : `${shown} auteurs`),
     allow: 'Autoriser et ignorer les signalements',
     set: 'Fixer le score',
     unset: 'Supprimer votre règle',
     disallow: 'Retirer de la liste blanche',
     held: (name, score) => `${name} la maintient à ${score}.`,
-    floor: (score) => `Un score inférieur à ${score} ne change rien.`,
+    floor: (score) => `Sous ${score}, rien ne change.`,
   },
   system: {
     lede: 'L’activité du serveur, d’après ses propres compteurs.',

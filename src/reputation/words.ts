@@ -130,7 +130,7 @@ const en = {
       some: (ceiling: number) => `Too few trusted accounts to block: ${ceiling} at most.`,
       earned: (ceiling: number) =>
         `Accounts with a good record on several networks reach ${ceiling} at most.`,
-      full: () => 'Enough trusted accounts agree: only age lowers the score.',
+      full: () => '',
       held: (ceiling: number) =>
         `No trusted report for 30 days: newer reports reach ${ceiling} at most.`,
       knownGood: () => '',
@@ -168,6 +168,12 @@ const en = {
         no_vote: 'It has no vote.',
       },
       noEffect: 'No effect: the address is known good.',
+      noEffectAllowed: 'No effect: it is on the allowlist.',
+      /** In place of their parts: they stand in the row of the address, too. */
+      sameReports: (count: number): string =>
+        count === 1
+          ? 'The same report, counted for the network.'
+          : 'The same reports, counted for the network.',
       noReports: 'No reports.',
       noLists: 'On no list.',
       votes: {
@@ -178,7 +184,7 @@ const en = {
         earned: (count: number, formatted: string) =>
           count === 1 ? '1 account with a good record' : `${formatted} accounts with a good record`,
         none: (count: number, formatted: string) =>
-          count === 1 ? '1 account' : `${formatted} accounts`,
+          count === 1 ? '1 new account' : `${formatted} new accounts`,
       },
       ages: {
         day: 'Last 24 h',
@@ -191,15 +197,15 @@ const en = {
         staff: (_: number, formatted: string) => `${formatted} staff`,
         member: (_: number, formatted: string) => `${formatted} trusted`,
         earned: (_: number, formatted: string) => `${formatted} with a good record`,
-        none: (count: number, formatted: string) =>
-          count === 1 ? '1 other' : `${formatted} others`,
+        none: (_: number, formatted: string) => `${formatted} new`,
       },
       part: (who: string, score: number) => `${who} +${score}`,
       ofAge: (age: string, parts: string) => `${age}: ${parts}`,
       decided: (range: string) => `The score is that of ${range}.`,
       highest: 'The highest value wins.',
       allowlist: 'Allowlist',
-      fallsBelow: (day: string) => `Without new reports it falls below 75 on ${day}.`,
+      fallsBelow: (day: string) => `Without new reports it drops below 75 on ${day}.`,
+      firstDay: 'Known since today. Its history starts tomorrow.',
     },
     find: {
       title: 'Look up addresses',
@@ -229,6 +235,7 @@ const en = {
       system: 'Autonomous system',
       noSystem: 'No network of this number is known.',
       networks: 'Its networks',
+      networksOrder: 'Most malicious first',
       networkCount: 'Networks',
       pieces: 'Where its entries are',
       countriesMore: (formatted: string) => `and ${formatted} more`,
@@ -242,6 +249,7 @@ const en = {
       seenAddresses: 'Known addresses',
       title: (network: string) => `Addresses of ${network}`,
       heading: 'Network',
+      addressOrNetwork: 'Address or network',
       lede(entries: number, malicious: number, formatted: readonly [string, string]): string {
         const [all, bad] = formatted;
         if (entries === 0) return 'Nothing is known here.';
@@ -267,7 +275,7 @@ const en = {
       cells: {
         unseen: 'never seen',
         good: 'known good',
-        allowed: 'on the allowlist',
+        allowed: 'allowlisted',
         special: 'private or reserved',
       },
       worst: 'Worst first',
@@ -569,7 +577,7 @@ const fr: typeof en = {
       some: (ceiling) => `Trop peu de comptes de confiance pour bloquer : ${ceiling} au plus.`,
       earned: (ceiling) =>
         `Des comptes éprouvés, sur plusieurs réseaux, atteignent ${ceiling} au plus.`,
-      full: () => 'Assez de comptes de confiance sont d’accord : seul l’âge fait baisser le score.',
+      full: () => '',
       held: (ceiling) =>
         `Aucun signalement de confiance depuis 30 jours : les nouveaux atteignent ${ceiling} au plus.`,
       knownGood: () => '',
@@ -606,6 +614,11 @@ const fr: typeof en = {
         no_vote: 'Il n’a aucun vote.',
       },
       noEffect: 'Sans effet : l’adresse est réputée sûre.',
+      noEffectAllowed: 'Sans effet : elle est sur la liste blanche.',
+      sameReports: (count) =>
+        count === 1
+          ? 'Le même signalement, compté pour le réseau.'
+          : 'Les mêmes signalements, comptés pour le réseau.',
       noReports: 'Aucun signalement.',
       noLists: 'Sur aucune liste.',
       votes: {
@@ -615,7 +628,8 @@ const fr: typeof en = {
           count === 1 ? '1 compte de confiance' : `${formatted} comptes de confiance`,
         earned: (count, formatted) =>
           count === 1 ? '1 compte éprouvé' : `${formatted} comptes éprouvés`,
-        none: (count, formatted) => (count === 1 ? '1 compte' : `${formatted} comptes`),
+        none: (count, formatted) =>
+          count === 1 ? '1 nouveau compte' : `${formatted} nouveaux comptes`,
       },
       ages: {
         day: 'Dernières 24 h',
@@ -627,7 +641,7 @@ const fr: typeof en = {
         staff: (_, formatted) => `${formatted} de l’équipe`,
         member: (_, formatted) => `${formatted} de confiance`,
         earned: (count, formatted) => (count === 1 ? '1 éprouvé' : `${formatted} éprouvés`),
-        none: (count, formatted) => (count === 1 ? '1 autre' : `${formatted} autres`),
+        none: (count, formatted) => (count === 1 ? '1 nouveau' : `${formatted} nouveaux`),
       },
       part: (who, score) => `${who} +${score}`,
       ofAge: (age, parts) => `${age} : ${parts}`,
@@ -635,6 +649,7 @@ const fr: typeof en = {
       highest: 'La valeur la plus haute l’emporte.',
       allowlist: 'Liste blanche',
       fallsBelow: (day) => `Sans nouveau signalement, il passe sous 75 le ${day}.`,
+      firstDay: 'Connue depuis aujourd’hui. Son historique commence demain.',
     },
     find: {
       title: 'Vérifier des adresses',
@@ -667,6 +682,7 @@ const fr: typeof en = {
       system: 'Système autonome',
       noSystem: 'Aucun réseau de ce numéro n’est connu ici.',
       networks: 'Ses réseaux',
+      networksOrder: 'Les plus malveillants d’abord',
       networkCount: 'Réseaux',
       pieces: 'Où sont ses entrées',
       countriesMore: (formatted) => `et ${formatted} de plus`,
@@ -680,6 +696,7 @@ const fr: typeof en = {
       seenAddresses: 'Adresses connues',
       title: (network) => `Adresses de ${network}`,
       heading: 'Réseau',
+      addressOrNetwork: 'Adresse ou réseau',
       lede(entries, malicious, [all, bad]) {
         if (entries === 0) return 'Rien n’est connu ici.';
         if (entries === 1 && malicious === 1) return 'La seule entrée connue est malveillante.';
@@ -705,7 +722,7 @@ const fr: typeof en = {
       cells: {
         unseen: 'jamais vue',
         good: 'réputée sûre',
-        allowed: 'en liste blanche',
+        allowed: 'liste blanche',
         special: 'privée ou réservée',
       },
       worst: 'Les pires d’abord',

@@ -33,6 +33,9 @@ export const addressActs = sectionActs('inbox', {
   retract: { act: 'report retract', about: ['prefix'], parameters: { prefix: 'address' } },
 });
 
+/** As many stand on one line: a click would cost more than they do. */
+const reportersInSight = 4;
+
 /** @param address as its page names it */
 export function addressActsPath(address: string): string {
   return `/admin/ip/${address}`;
@@ -64,6 +67,21 @@ export function addressBar(frame: PageFrame, view: ConsoleView, facts: BarFacts)
   const holder = lists.find(({ kind, confidence }) => kind === 'bad' && confidence === floor);
   // The allowlist wins over any score.
   const canSet = facts.canBlock && !facts.isAllowed;
+  const note = canSet && floor > 0 && (
+    <span class="source-note">
+      {holder !== undefined && text.held(holder.name, floor)} {text.floor(floor)}
+    </span>
+  );
+  const reporters = (of: NonNullable<BarFacts['reports']>) => {
+    const all = <Reporters frame={frame} facts={facts} now={view.now} />;
+    if (of.reporters <= reportersInSight) return all;
+    return (
+      <details class="need-drawer">
+        <summary>{text.reporters(of.reporters, number(of.reporters))}</summary>
+        {all}
+      </details>
+    );
+  };
   return (
     <section class="operator-bar" aria-labelledby="operator-bar">
       {view.done && <StatusLine frame={frame} did={view.did} csrf={view.csrf} />}
@@ -96,17 +114,13 @@ export function addressBar(frame: PageFrame, view: ConsoleView, facts: BarFacts)
             label={text.set}
           />
         )}
-        {canSet && floor > 0 && (
-          <span class="source-note">
-            {holder !== undefined && text.held(holder.name, floor)} {text.floor(floor)}
-          </span>
-        )}
+        {reports === undefined && note}
       </div>
       {reports !== undefined && (
-        <details class="need-drawer">
-          <summary>{text.reporters(reports.reporters, number(reports.reporters))}</summary>
-          <Reporters frame={frame} facts={facts} now={view.now} />
-        </details>
+        <div class="bar-foot">
+          {reporters(reports)}
+          {note}
+        </div>
       )}
     </section>
   );

@@ -207,9 +207,15 @@ function listRow(list: ListEvidence, scene: AddressScene): ShareRow {
   };
 }
 
-/** Returns what reports give: nothing at all for a known-good address. */
-function effectOf(score: number, { data }: AddressScene): Pick<ShareRow, 'value' | 'formatted'> {
-  return isKnownGood(data)
+/** Returns the reason why reports give nothing at all; undefined: they count. */
+function noEffect({ data, text }: AddressScene): string | undefined {
+  const words = text.ip.evidence;
+  if (data.allowlisted) return words.noEffectAllowed;
+  return isKnownGood(data) ? words.noEffect : undefined;
+}
+
+function effectOf(score: number, scene: AddressScene): Pick<ShareRow, 'value' | 'formatted'> {
+  return noEffect(scene) !== undefined
     ? { value: undefined, formatted: '–' }
     : { value: score, formatted: String(score) };
 }
@@ -217,7 +223,15 @@ function effectOf(score: number, { data }: AddressScene): Pick<ShareRow, 'value'
 function reportRow(said: ReportEvidence, scene: AddressScene): ShareRow {
   const { data, text, format } = scene;
   const words = text.ip.evidence;
-  const hasNoEffect = isKnownGood(data);
+  // The reports of an IPv6 address are those of its network, too.
+  const isSame = data.evidence.reports.some(
+    (own) =>
+      own.entry === data.address &&
+      own.entry !== said.entry &&
+      own.reports === said.reports &&
+      own.firstReportedAt === said.firstReportedAt &&
+      own.lastReportedAt === said.lastReportedAt,
+  );
   return {
     name: rowName(
       said.entry,
@@ -226,7 +240,7 @@ function reportRow(said: ReportEvidence, scene: AddressScene): ShareRow {
       scene,
     ),
     ...effectOf(said.score, scene),
-    note: hasNoEffect ? words.noEffect : partNote(said, scene),
+    note: noEffect(scene) ?? (isSame ? words.sameReports(said.reports) : partNote(said, scene)),
   };
 }
 
@@ -274,6 +288,7 @@ function whyNotes({ data, text, format }: AddressScene): string[] {
     limit ?? '',
     decidedBy !== undefined && decidedBy !== data.address ? words.decided(decidedBy) : '',
     fallsBelowAt === undefined ? '' : words.fallsBelow(format.day(fallsBelowAt)),
+    isFirstDay(data) ? words.firstDay : '',
   ].filter((said) => said !== '');
 }
 
@@ -285,7 +300,11 @@ function evidence(scene: AddressScene): Html {
   const notes = whyNotes(scene);
   const { allowlisted } = data;
   const allowed = lists.filter(({ kind }) => kind === 'allow').map((one) => listRow(one, scene));
-  const allowlist = { name: <strong>{words.allowlist}</strong>, value: 0, formatted: '0' };
+  const allowlist = {
+    name: <strong>{words.allowlist}</strong>,
+    value: undefined,
+    formatted: '0',
+  };
   const given = allowlisted ? lists.filter(({ kind }) => kind !== 'allow') : lists;
   return (
     <Card
@@ -329,20 +348,35 @@ function evidence(scene: AddressScene): Html {
 
 // The score and the reports of each day, from the first day on which anything is known.
 
+function knownDays({ reportsPerDay, scorePerDay }: IpPageData) {
+  const days = reportsPerDay.map(({ day, count }, i) => ({ day, count, score: scorePerDay?.[i] }));
+  const first = days.findIndex(({ count, score = { score: 0 } }) => count > 0 || score.score > 0);
+  return first < 0 ? [] : days.slice(first);
+}
+
+/** One day is no history. */
+function isFirstDay(data: IpPageData): boolean {
+  return knownDays(data).length === 1;
+}
+
+/** The picture is as high as what stands beside it, about: the lines of the reasons. */
+function timelineHeight(scene: AddressScene): number {
+  const { evidence: given, categories } = scene.data;
+  const { lists, reports, networks, peers } = given;
+  const rows = lists.length + reports.length + networks.length + peers.length;
+  const wrapped = (characters: number) => Math.max(0, Math.ceil(characters / 52) - 1);
+  const parts = reports.map((said) => wrapped(partNote(said, scene).length));
+  const badges = categories.reduce((sum, { name }) => sum + name.length + 10, 0);
+  const more = [...parts, wrapped(badges)].reduce((sum, lines) => sum + lines, 0);
+  return Math.min(400, 216 + 62 * Math.max(0, rows - 2) + 24 * more);
+}
+
 function history(scene: AddressScene): Html {
   const { data, text, format } = scene;
   const words = text.ip.curve;
-  const days = data.reportsPerDay.map(({ day, count }, i) => ({
-    day,
-    count,
-    score: data.scorePerDay?.[i],
-  }));
-  const isKnown = ({ count, score }: (typeof days)[number]) =>
-    count > 0 || (score !== undefined && score.score > 0);
-  const first = days.findIndex(isKnown);
-  if (first < 0) return false;
-  const shown = days.slice(first);
-  const said = (one: (typeof days)[number]) => {
+  const shown = knownDays(data);
+  if (shown.length < 2) return false;
+  const said = (one: (typeof shown)[number]) => {
     if (one.score === undefined) return '–';
     return one.score.isPart ? words.part(one.score.score) : `${one.score.score}`;
   };
@@ -350,9 +384,7 @@ function history(scene: AddressScene): Html {
   const counted = words.counted(total, format.number(total));
   const scores = shown.flatMap(({ score }) => (score === undefined ? [] : [score.score]));
   const hasScores = scores.length > 0;
-  // Bars of one day alone say no more than the number of reports does.
-  if (!hasScores && shown.length === 1) return false;
-  const since = format.day(days[first]!.day);
+  const since = format.day(shown[0]!.day);
   return (
     <Card
       title={hasScores ? words.since(since) : words.reportsSince(since)}
@@ -376,6 +408,7 @@ function history(scene: AddressScene): Html {
         }))}
         marker={hasScores && { at: maliciousScore, label: words.blockFrom(maliciousScore) }}
         summary={hasScores ? words.highest(Math.max(...scores), counted) : counted}
+        height={hasScores ? timelineHeight(scene) : undefined}
         tableLabel={text.ip.historyTable}
         columns={[text.ip.historyDay, text.ip.find.columns.score, text.ip.historyCount]}
       />
@@ -387,10 +420,11 @@ function history(scene: AddressScene): Html {
 }
 
 /** The network around it: a map of an IPv4 /24, and its worst addresses. */
-function around({ data, text }: AddressScene): Html {
+function around({ data, text, format }: AddressScene): Html {
   if (data.around === undefined) return false;
   const { network, cells, worst } = data.around;
   const words = text.ip.network;
+  const isReported = worst.some(({ reports }) => reports > 0);
   return (
     <Card
       title={`${words.around} ${network}`}
@@ -402,7 +436,7 @@ function around({ data, text }: AddressScene): Html {
     >
       <div class="around">
         {cells !== undefined && addressPicture(cells, network, text, data.address)}
-        {worstAddressesTable(worst, words.worst, text)}
+        {worstAddressesTable(worst, words.worst, text, isReported ? format : undefined)}
       </div>
     </Card>
   );
@@ -724,11 +758,10 @@ function verdict(scene: AddressScene): Html {
         ))}
         {facts(scene)}
         <div class="acts">
-          {data.reportHref !== undefined && (
+          {data.reportHref !== undefined && !data.allowlisted && (
             <LinkButton
               label={text.ip.reportAction}
               href={data.reportHref}
-              kind="secondary"
               icon="flag"
               className="button-small"
             />
@@ -737,7 +770,7 @@ function verdict(scene: AddressScene): Html {
             <LinkButton
               label={text.requests.removal.link}
               href={data.removalHref}
-              kind="quiet"
+              kind="secondary"
               icon="shield"
               className="button-small"
             />
@@ -854,7 +887,11 @@ export function ipPage(frame: PageFrame, data: IpPageData, bar?: Html): string {
     );
   // Columns end together: a short list of reports has the explanations below it, or what it does above.
   const isShort =
-    timeline && latest && data.around?.cells !== undefined && data.comments.length < commentsShown;
+    latest &&
+    data.comments.length < commentsShown &&
+    (timeline ? data.around?.cells !== undefined : !neighbours);
+  const isBare = !timeline && neighbours && !latest && hasEvidence;
+  const besides = isShort ? pair(latest, folds(scene, true)) : latest;
   return renderDocument(frame, {
     title: text.ip.title(data.address),
     description: data.unseen
@@ -869,16 +906,16 @@ export function ipPage(frame: PageFrame, data: IpPageData, bar?: Html): string {
         {verdict(scene)}
         {bar}
         <div class="columns">
-          {timeline || !neighbours ? why : pair(why, latest)}
-          {timeline || neighbours || latest}
+          {timeline || !neighbours ? why : pair(why, latest || (isBare && folds(scene, true)))}
+          {timeline || neighbours || besides}
         </div>
         {timeline && (
           <div class="columns">
             {neighbours}
-            {isShort ? pair(latest, folds(scene, true)) : latest}
+            {besides}
           </div>
         )}
-        {!isShort && folds(scene)}
+        {!isShort && !isBare && folds(scene)}
         {data.attribution !== undefined && attributionLine(data.attribution, text, scene.format)}
       </div>
     ),

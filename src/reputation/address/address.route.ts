@@ -36,6 +36,7 @@ import {
 import { formatIp, type IpFamily, parseIp, readIp } from '../../ip/address.ts';
 import { readJudgedIp, replaceByEmbedded } from '../../ip/embedded-ipv4.ts';
 import {
+  contains,
   formatNetwork,
   formatPrefix,
   type IpRange,
@@ -412,12 +413,15 @@ async function aroundOf(
   const words = Uint32Array.from(address);
   maskWords(family, words, length);
   const network = { family, words, length };
-  const own = formatIp(family, address);
-  const bounds = { entriesMax: neighboursLookedMax, worstMax: neighboursShownMax + 1 };
+  // More than are shown: the address itself and what covers it stand among the worst.
+  const bounds = { entriesMax: neighboursLookedMax, worstMax: 2 * neighboursShownMax };
   const survey = await surveyOf([network], bounds, options);
   const name = formatPrefix(network);
   const worst = survey.worst
-    .filter((one) => one.name !== own && one.name !== name)
+    .filter((one) => {
+      const prefix = parsePrefix(one.name);
+      return prefix.ok && !contains(prefix.value, family, address);
+    })
     .slice(0, neighboursShownMax);
   if (worst.length === 0) return undefined;
   return { network: name, worst, cells: cellsOf(network, options) };
@@ -546,7 +550,10 @@ const networkEndpoint = endpoint({
   docs: 'page',
 });
 
-type NetworkOptions = PageOptions & { readonly callers: Pick<Callers, 'charge'> };
+type NetworkOptions = PageOptions & {
+  readonly callers: Pick<Callers, 'charge'>;
+  readonly systems: Pick<Systems, 'knownNumberOf'>;
+};
 
 export function networkRoute(options: NetworkOptions): PlainRoute {
   const { tools, admit, wantsJson } = options;
@@ -621,6 +628,7 @@ async function networkData(
   asJson: boolean,
   options: NetworkOptions,
 ): Promise<NetworkPageData> {
+  const location = locationOfNetwork(options.geo, network);
   const cells = cellsOf(network, options);
   const rows = cells === undefined ? rowsOfPage.else : rowsOfPage.besideMap;
   const pieceLength = pieceLengths[network.family].find((length) => length > network.length);
@@ -633,7 +641,11 @@ async function networkData(
   );
   return {
     network: formatPrefix(network),
-    ...locationOfNetwork(options.geo, network),
+    ...location,
+    system:
+      location.provider === ''
+        ? undefined
+        : options.systems.knownNumberOf(network.family, network.words) || undefined,
     whole: wholeOf(network, options),
     ...survey,
     pieces: pieceLength === undefined ? [] : namedNetworks(survey.networks, options.geo),

@@ -189,6 +189,8 @@ export interface NetworkPageData extends SurveyTotals {
   readonly hasCountries: boolean;
   /** Empty when unknown, or when its addresses have several. */
   readonly provider: string;
+  /** Number of the autonomous system, if that is known without a wait and all of it has one. */
+  readonly system?: number | undefined;
   readonly hasProviders: boolean;
   /** An entry that holds all of it, and its score; undefined: none. */
   readonly whole?: { readonly name: string; readonly score: number } | undefined;
@@ -226,12 +228,27 @@ function fact(label: string, value: Html, isWide = false): Html {
   );
 }
 
-function systemLink({ network, provider }: NetworkPageData): Html {
+function systemLink({ network, provider, system }: NetworkPageData): Html {
   const [first] = network.split('/');
   return (
-    <Link href={`/as/${first}`}>
+    <Link href={`/as/${system ?? first}`}>
+      {system !== undefined && `AS${system} `}
       <bdi>{provider}</bdi>
     </Link>
+  );
+}
+
+/** Its number, and the name below. */
+function systemFact(data: NetworkPageData): Html {
+  const { provider, system } = data;
+  if (system === undefined) return systemLink(data);
+  return (
+    <>
+      <Link href={`/as/${system}`}>{`AS${system}`}</Link>
+      <small>
+        <bdi>{provider}</bdi>
+      </small>
+    </>
   );
 }
 
@@ -243,7 +260,7 @@ function facts(data: NetworkPageData, text: Translations, format: Format): Html 
     <dl class="facts">
       {fact(
         text.ip.facts.provider,
-        data.provider === '' ? (hasProviders ? words.several : unknown) : systemLink(data),
+        data.provider === '' ? (hasProviders ? words.several : unknown) : systemFact(data),
       )}
       {fact(
         text.ip.facts.country,
@@ -251,6 +268,7 @@ function facts(data: NetworkPageData, text: Translations, format: Format): Html 
       )}
       {data.entries > 0 && fact(words.entries, format.number(data.entries))}
       {whole !== undefined &&
+        whole.name !== data.network &&
         fact(
           words.whole,
           <>
@@ -305,7 +323,11 @@ export function worstAddressesTable(
     <Table
       caption={caption}
       columns={[
-        { title: text.ip.find.columns.address },
+        {
+          title: worst.some(({ name }) => name.includes('/'))
+            ? text.ip.network.addressOrNetwork
+            : text.ip.find.columns.address,
+        },
         { title: text.ip.find.columns.score, numeric: true },
         ...(format === undefined ? [] : [{ title: text.ip.facts.reports, numeric: true }]),
       ]}
@@ -412,6 +434,8 @@ function networksTable(
   );
 }
 
+const fewRows = 3;
+
 /** A table of networks: the first in sight, more behind a click, and a line that says what is left out. */
 function foldedNetworks(
   networks: readonly NamedNetwork[],
@@ -426,10 +450,18 @@ function foldedNetworks(
   const caption = isCut
     ? words.networksCut(format.number(networks.length), format.number(inAll))
     : words.networks;
-  const more = networks.slice(inSight);
+  // A click for a row or two costs more than they do.
+  const rest = networks.slice(inSight);
+  const more = rest.length <= fewRows ? [] : rest;
   return (
     <>
-      {networksTable(networks.slice(0, inSight), home, caption, text, format)}
+      {networksTable(
+        more.length > 0 ? networks.slice(0, inSight) : networks,
+        home,
+        caption,
+        text,
+        format,
+      )}
       {more.length > 0 && (
         <details>
           <summary>{words.networksMore(format.number(more.length))}</summary>
@@ -525,6 +557,8 @@ interface Place {
   readonly facts: Html;
   /** A card beside that of the worst addresses. */
   readonly parts: Html;
+  /** That card stands above the other: it is much shorter. */
+  readonly isAbove?: boolean;
   readonly foot: Html;
 }
 
@@ -554,7 +588,7 @@ function placePage(frame: PageFrame, place: Place, data: Paged): string {
             </div>
           </div>
         </section>
-        <div class="columns">
+        <div class={place.isAbove ? 'columns is-one' : 'columns'}>
           {place.parts}
           {worstCard(data, place.path, text, format)}
         </div>
@@ -695,7 +729,10 @@ function networksCard(data: SystemPageData, text: Translations, format: Format):
   const quietInAll = data.totals[4] + data.totals[6] - data.networksInAll;
   const isCut = quietInAll > data.quiet.length;
   return (
-    <Card title={words.networks}>
+    <Card
+      title={words.networks}
+      aside={data.networks.length > 1 && <span class="card-aside">{words.networksOrder}</span>}
+    >
       {data.networks.length > 0 &&
         foldedNetworks(
           data.networks,
@@ -727,6 +764,9 @@ function networksCard(data: SystemPageData, text: Translations, format: Format):
   );
 }
 
+/** Fewer networks than these don’t fill a column of their own. */
+const networksBeside = 8;
+
 export function systemPage(frame: PageFrame, data: SystemPageData): string {
   const text = frameText(frame);
   const words = text.ip.network;
@@ -756,6 +796,7 @@ export function systemPage(frame: PageFrame, data: SystemPageData): string {
       isMalicious: data.malicious > 0,
       facts: name !== undefined && systemFacts(data, text, format),
       parts: name !== undefined && networksCard(data, text, format),
+      isAbove: data.networks.length < networksBeside && data.worst.length >= networksBeside,
       foot: attributionLine(data.attribution, text, format),
     },
     data,
@@ -803,7 +844,7 @@ const zero = <span class="is-zero">0</span>;
 const capital = (word: string) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
 
 function scoreCell({ known }: FoundAddress, text: Translations): Html {
-  if (known === undefined) return text.ip.find.network;
+  if (known === undefined) return none;
   const { kind, score } = known.cell;
   // As on its own page: what is known good or allowed has a score, which is 0.
   const hasScore = (kind !== 'unseen' && kind !== 'special') || score > 0;
@@ -918,9 +959,17 @@ export function findPage(frame: PageFrame, data: FindPageData): string {
           { title: text.ip.facts.reports, numeric: true },
         ]}
         rows={data.found.map((row) => [
-          <Link class="mono" href={row.href}>
-            {row.name}
-          </Link>,
+          <>
+            <Link class="mono" href={row.href}>
+              {row.name}
+            </Link>
+            {row.known === undefined && (
+              <>
+                {' '}
+                <span class="fact-note">{words.network}</span>
+              </>
+            )}
+          </>,
           scoreCell(row, text),
           format.country(row.countryCode) ?? none,
           row.provider === '' ? none : <bdi>{row.provider}</bdi>,

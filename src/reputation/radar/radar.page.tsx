@@ -21,7 +21,7 @@ import {
   type ReportBucket,
   type ReportCounts,
 } from '../counts/report-counts.ts';
-import { groupOfList, type Source, type Sources } from '../lists/sources.ts';
+import { groupOfList, type Sources } from '../lists/sources.ts';
 import { frameText, type Translations } from '../words.ts';
 import { mapLevels, mapThemes } from './map.ts';
 
@@ -84,13 +84,27 @@ export function radarNumbers(
   ];
 }
 
+/** A list by its name: it may hold addresses of two kinds. */
+export interface LoadedList {
+  readonly name: string;
+  readonly kinds: readonly ('seed' | 'anon')[];
+  readonly refreshedAtMs: number;
+}
+
 /**
  * The newest first. The known-good list comes with the program: it makes nothing malicious, and no operator
- * loaded it.
+ * loaded it. What the operator allows, and groups of networks, are no lists either.
  */
-export function loadedLists(sources: Pick<Sources, 'list'>): Source[] {
-  const lists = sources.list().filter(({ list }) => list !== 'good');
-  return lists.sort((a, b) => b.refreshedAtMs - a.refreshedAtMs);
+export function loadedLists(sources: Pick<Sources, 'list'>): LoadedList[] {
+  const named = new Map<string, LoadedList>();
+  const known = sources.list().filter((one) => groupOfList(one) === undefined);
+  known.sort((a, b) => b.refreshedAtMs - a.refreshedAtMs);
+  for (const { source: name, list, refreshedAtMs } of known) {
+    if (list !== 'seed' && list !== 'anon') continue;
+    const { kinds = [], ...first } = named.get(name) ?? { name, refreshedAtMs };
+    named.set(name, { ...first, kinds: [...kinds, list] });
+  }
+  return [...named.values()];
 }
 
 export interface WatchedReport {
@@ -127,7 +141,7 @@ interface RadarPageData {
   readonly numbers: readonly RadarNumber[];
   readonly map: RadarMap | undefined;
   /** The newest first. */
-  readonly lists: readonly Source[];
+  readonly lists: readonly LoadedList[];
   readonly period: CountPeriod;
   readonly series: readonly ReportBucket[];
   readonly sum: ReportBucket;
@@ -212,7 +226,7 @@ function periodLinks(current: CountPeriod, text: Translations): Html {
   const words = text.radar.curve;
   const periods = Object.keys(countPeriods) as CountPeriod[];
   return (
-    <nav class="radar-periods card-aside" aria-label={words.label}>
+    <nav class="segment" aria-label={words.label}>
       {periods.map((period) => (
         <Link
           href={`/radar?period=${period}`}
@@ -296,7 +310,8 @@ function ranking(
   );
 }
 
-function rankings({ sum, period }: RadarPageData, text: Translations, frame: PageFrame): Html {
+function rankings(data: RadarPageData, text: Translations, frame: PageFrame): Html {
+  const { sum, period } = data;
   const { unknown, networks, countries, categories } = text.radar;
   const { country } = formatFor(frame.language);
   const top = (trait: 'network' | 'country' | 'category', nameOf: (name: string) => Html) =>
@@ -310,7 +325,7 @@ function rankings({ sum, period }: RadarPageData, text: Translations, frame: Pag
         networks,
         period,
         top('network', (name) =>
-          name === '' || name === unknownProvider ? unknown : <bdi>{name}</bdi>,
+          name === '' || name === unknownProvider ? unknown : <bdi title={name}>{name}</bdi>,
         ),
         text,
         frame,
@@ -329,6 +344,7 @@ function rankings({ sum, period }: RadarPageData, text: Translations, frame: Pag
         text,
         frame,
       )}
+      {listsCard(data, text, frame)}
     </>
   );
 }
@@ -365,30 +381,22 @@ function worstCard({ map }: RadarPageData, text: Translations, frame: PageFrame)
   );
 }
 
-/** The card leaves out what the operator allows, and groups of networks; kinds of one name are one row. */
 function listsCard(data: RadarPageData, text: Translations, frame: PageFrame): Html {
   const { title, note, none, kinds } = text.radar.lists;
   const { near } = formatFor(frame.language);
-  const lists = new Map<string, { readonly kinds: string[]; readonly at: number }>();
-  for (const list of data.lists) {
-    const kind = list.list === 'seed' || list.list === 'anon' ? kinds[list.list] : undefined;
-    if (kind === undefined || groupOfList(list) !== undefined) continue;
-    const named = lists.get(list.source);
-    if (named === undefined) lists.set(list.source, { kinds: [kind], at: list.refreshedAtMs });
-    else named.kinds.push(kind);
-  }
   return (
     <Card title={title} aside={<span class="card-aside">{note}</span>}>
-      {lists.size === 0 ? (
+      {data.lists.length === 0 ? (
         <EmptyState icon="list" text={none} />
       ) : (
         <ul class="shares">
-          {[...lists].slice(0, rowsMax).map(([name, one]) => (
+          {data.lists.slice(0, rowsMax).map((one) => (
             <li>
               <span class="shares-name">
-                <bdi>{name}</bdi> <span class="fact-note">{one.kinds.join(', ')}</span>
+                <bdi>{one.name}</bdi>{' '}
+                <span class="fact-note">{one.kinds.map((kind) => kinds[kind]).join(', ')}</span>
               </span>
-              <span class="card-aside">{near(one.at, data.now)}</span>
+              <span class="card-aside">{near(one.refreshedAtMs, data.now)}</span>
             </li>
           ))}
         </ul>
@@ -449,7 +457,7 @@ export function radarPage(frame: PageFrame, data: RadarPageData): string {
   const known = (
     <div class="radar-known" data-live="known">
       {worstCard(data, text, frame)}
-      {listsCard(data, text, frame)}
+      {data.sum.reports === 0 && listsCard(data, text, frame)}
     </div>
   );
   return renderDocument(

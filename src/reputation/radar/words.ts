@@ -21,7 +21,7 @@ export const radarEn = {
     checks: (count: number): string => (count === 1 ? 'check in 24 hours' : 'checks in 24 hours'),
     checksNote: (minute: string) => `${minute} in the last full minute`,
     lists: (count: number): string => (count === 1 ? 'list loaded' : 'lists loaded'),
-    listsNote: (ago: string) => `the newest ${ago}, known-good lists aside`,
+    listsNote: (ago: string) => `newest loaded ${ago}`,
   },
   map: {
     title: 'All of IPv4, one dot per /16',
@@ -105,7 +105,7 @@ export const radarFr: typeof radarEn = {
     checks: (count) => (count < 2 ? 'vérification en 24 heures' : 'vérifications en 24 heures'),
     checksNote: (minute) => `${minute} dans la dernière minute entière`,
     lists: (count) => (count <= 1 ? 'liste chargée' : 'listes chargées'),
-    listsNote: (ago) => `la plus récente ${ago}, hors listes d’adresses sûres`,
+    listsNote: (ago) => `la plus récente ${ago}`,
   },
   map: {
     title: 'Tout IPv4, un point par /16',

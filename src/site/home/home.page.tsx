@@ -140,15 +140,21 @@ function oneLineAway(
 ): Html {
   return (
     <section class="section section-sunken">
-      <div class="wrap ask">
-        <div>
-          <div class="section-intro">
-            <h2>{text.home.apiTitle}</h2>
-            <p>{text.home.apiText}</p>
-          </div>
-          <CodeBlock id="curl-line" title="curl" code={curlLine(secureUrl, address)} text={text} />
+      <div class="wrap">
+        <div class="section-intro">
+          <h2>{text.home.apiTitle}</h2>
+          <p>{text.home.apiText}</p>
         </div>
-        <CodeBlock id="curl-answer" title={text.home.apiAnswer} code={answer} text={text} />
+        <div class="ask">
+          <CodeBlock id="curl-line" title="curl" code={curlLine(secureUrl, address)} text={text} />
+          <CodeBlock
+            id="curl-answer"
+            title={text.home.apiAnswer}
+            code={answer}
+            text={text}
+            isSample
+          />
+        </div>
       </div>
     </section>
   );

@@ -80,7 +80,7 @@ interface CodeBlockOptions {
   readonly label?: string | undefined;
   readonly code: Html;
   readonly text: Translations;
-  /** The code still lacks a value: there is no button to copy it. */
+  /** Nobody copies it, as it lacks a value, or is an answer: there is no button. */
   readonly isSample?: boolean | undefined;
 }
 

@@ -152,24 +152,36 @@ interface TimelineOptions {
   /** A score with a line of its own; false: there are counts alone, and no axis of scores. */
   readonly marker: { readonly at: number; readonly label: string } | false;
   readonly summary: string;
+  /** Of the picture, whose width is 620. */
+  readonly height?: number | undefined;
   readonly tableLabel: string;
   readonly columns: readonly [string, string, string];
 }
 
-const timeline = { left: 34, right: 610, top: 18, bottom: 190, bars: 66, barsAlone: 150 } as const;
+const timeline = { left: 34, right: 610, top: 18, foot: 26, lane: 34, gap: 16 } as const;
 /** Half the width of a date below. */
 const labelHalf = 22;
 /** Reports of a day that a bar of full height stands for at least: one alone is low. */
-const fullBarMin = 10;
+const fullBarMin = 3;
 
-/** One picture of the score as steps, and of the counts of each day as bars. */
-export function Timeline({ days, marker, summary, tableLabel, columns }: TimelineOptions): Html {
-  const { left, right, top, bottom } = timeline;
-  const bars = marker ? timeline.bars : timeline.barsAlone;
+/** The score as steps, and below it, on a line of its own, the counts of each day as bars. */
+export function Timeline({
+  days,
+  marker,
+  summary,
+  height: whole = marker ? 216 : 120,
+  tableLabel,
+  columns,
+}: TimelineOptions): Html {
+  const { left, right, top, foot, lane, gap } = timeline;
+  const ground = whole - foot;
+  const most = Math.max(...days.map(({ count }) => count));
+  const hasLane = marker && most > 0;
+  const bottom = hasLane ? ground - lane - gap : ground;
+  const bars = marker ? lane : ground - top - gap;
   const pitch = (right - left) / days.length;
   const yOf = (score: number) => Math.round(bottom - (score / 100) * (bottom - top));
   const xOf = (day: number) => Math.round((left + day * pitch) * 10) / 10;
-  const most = Math.max(...days.map(({ count }) => count));
   const full = Math.max(fullBarMin, most);
   const heightOf = (count: number) =>
     count === 0 ? 0 : Math.max(4, Math.round((count / full) * bars));
@@ -183,13 +195,18 @@ export function Timeline({ days, marker, summary, tableLabel, columns }: Timelin
         `${i === 0 ? 'M' : 'L'}${xOf(from + i)} ${yOf(score)}H${xOf(from + i + 1)}`,
     )
     .join('');
+  const begin = days[0]?.score ?? 0;
+  // The label stands below its line where the score would run through it.
+  const isOver = marker !== false && begin >= marker.at && begin <= marker.at + 18;
   const labelled = new Set([0, Math.floor(days.length / 2), days.length - 1]);
   return (
     <figure class="chart">
-      <svg class="timeline" viewBox="0 0 620 216" role="img" aria-label={summary}>
+      <svg class="timeline" viewBox={`0 0 620 ${whole}`} role="img" aria-label={summary}>
         <path
           class="timeline-grid"
-          d={[0, ...(marker ? [50, 100] : [])].map((at) => `M${left} ${yOf(at)}H${right}`).join('')}
+          d={[...new Set([...(marker ? [0, 50, 100] : []).map(yOf), ground])]
+            .map((y) => `M${left} ${y}H${right}`)
+            .join('')}
         />
         {from >= 0 && <path class="timeline-area" d={`${steps}V${bottom}H${xOf(from)}z`} />}
         {days.map(({ count, label, countText }, i) => {
@@ -199,7 +216,7 @@ export function Timeline({ days, marker, summary, tableLabel, columns }: Timelin
               <rect
                 class="timeline-bar"
                 x={xOf(i + 0.5) - width / 2}
-                y={bottom - height}
+                y={ground - height}
                 width={width}
                 height={height}
                 rx="2"
@@ -211,21 +228,19 @@ export function Timeline({ days, marker, summary, tableLabel, columns }: Timelin
             )
           );
         })}
-        {marker && (
-          <>
-            <path class="timeline-mark" d={`M${left} ${yOf(marker.at)}H${right}`} />
-            <text class="timeline-mark-text" x={left + 4} y={yOf(marker.at) - 6}>
-              {marker.label}
-            </text>
-          </>
-        )}
+        {marker && <path class="timeline-mark" d={`M${left} ${yOf(marker.at)}H${right}`} />}
         {from >= 0 && <path class="timeline-score" d={steps} />}
+        {marker && (
+          <text class="timeline-mark-text" x={left + 4} y={yOf(marker.at) + (isOver ? 15 : -6)}>
+            {marker.label}
+          </text>
+        )}
         {busiest >= 0 && (
           // The bars have no axis: the highest says what it stands for.
           <text
             class="timeline-most"
             x={Math.min(xOf(busiest + 0.5), right - 12)}
-            y={bottom - heightOf(most) - 5}
+            y={ground - heightOf(most) - 5}
             text-anchor="middle"
           >
             {days[busiest]!.countText}
@@ -241,7 +256,7 @@ export function Timeline({ days, marker, summary, tableLabel, columns }: Timelin
           // Under the middle of its day, as far as the edges let it.
           <text
             x={Math.min(Math.max(xOf(day + 0.5), left + labelHalf), right - labelHalf)}
-            y="210"
+            y={whole - 6}
             text-anchor="middle"
           >
             {days[day]?.short}

@@ -280,7 +280,7 @@ it('the page of an address says to its operator what she can do, does it and und
   const suspect = '198.51.100.42';
   const before = await scoreOf(suspect);
   const floor = new RegExp(
-    `demo holds it at ${before}\\.\\s+A score below ${before} changes nothing`,
+    `demo holds it at ${before}\\.\\s+Below ${before} nothing changes`,
   );
   assert.match(await barOf(`/ip/${suspect}`), floor);
   const steps: [does: string, label: string, after: number, back: string, backLabel: string][] = [

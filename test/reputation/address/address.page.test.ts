@@ -177,14 +177,18 @@ it('a young timeline begins on its first day, and one report is no third of it',
       .with(-1, { ...day!, count: 1 }),
     scorePerDay: suspectAddress
       .scorePerDay!.map(() => ({ score: 0, isPart: false }))
+      .with(-2, { score: 45, isPart: false })
       .with(-1, { score: 49, isPart: false }),
   });
   const [, rows = ''] = /<svg class="timeline".*?<tbody>(.*?)<\/tbody>/s.exec(young) ?? [];
   const scores = [...rows.matchAll(/<tr>.*?<td[^>]*>(.*?)<\/td>/gs)].map(([, score]) => score);
-  assert.deepEqual(scores, ['49']);
+  assert.deepEqual(scores, ['45', '49']);
   const [, bar] = /class="timeline-bar" x="([\d.]+)"/.exec(young)!;
-  const [, date] = /<text x="([\d.]+)" y="210"/.exec(young)!;
-  assert.equal(Number(bar) + 7, Number(date), 'the date stands under its day');
+  const dates = [...young.matchAll(/<text x="([\d.]+)" y="\d+" text-anchor="middle">\d/g)];
+  assert.ok(
+    dates.some(([, x]) => Number(x) === Number(bar) + 7),
+    'the date stands under its day',
+  );
   // Without scores there is no axis of them; reports of one day are no chart.
   const unscored = page({ ...suspectAddress, scorePerDay: undefined });
   assert.match(unscored, /<svg class="timeline"[^>]* aria-label="\d+ reports?"/);
@@ -199,9 +203,11 @@ it('a young timeline begins on its first day, and one report is no third of it',
   }));
   const one = { ...suspectAddress, scorePerDay: undefined, reportsPerDay: single };
   assert.doesNotMatch(page(one), /timeline/);
-  // One report is no third of the picture, whose axis is that of the score.
-  const [, height] = /class="timeline-bar"[^>]* height="(\d+)"/.exec(young)!;
-  assert.ok(Number(height) < 10, height);
+  // Bars stand below the score’s zero, on a ground of their own: nobody reads them by its axis.
+  const [, top, height] = /class="timeline-bar"[^>]* y="(\d+)"[^>]* height="(\d+)"/.exec(young)!;
+  const [, zero] = /y="(\d+)" text-anchor="end">0</.exec(young)!;
+  assert.ok(Number(top) > Number(zero) - 4, `${top} ${zero}`);
+  assert.ok(Number(height) < 15, height);
   assert.match(young, /class="timeline-most"[^>]*>1</);
 });
 
@@ -225,7 +231,55 @@ it('folds a long comment, masked before it is cut', () => {
 it('says whose reports of what age give how much', () => {
   assert.match(
     page(suspectAddress),
-    /Last 24 h: 1 trusted account \+30 · Earlier: 2 accounts \+14/,
+    /Last 24 h: 1 trusted account \+30 · Earlier: 2 new accounts \+14/,
   );
   assert.match(page(suspectAddress, 'fr'), /Dernières 24 h\u00a0: 1 compte de confiance \+30/);
+});
+
+it('one day is no history: a sentence stands in place of the picture', () => {
+  const zero = suspectAddress.scorePerDay!.map(() => ({ score: 0, isPart: false }));
+  const today = page({
+    ...suspectAddress,
+    reportsPerDay: suspectAddress.reportsPerDay.map((one, i) => ({
+      ...one,
+      count: i === 89 ? 4 : 0,
+    })),
+    scorePerDay: zero.with(-1, { score: 99, isPart: false }),
+  });
+  assert.doesNotMatch(today, /timeline/);
+  assert.match(today, /Known since today\. Its history starts tomorrow\./);
+  assert.doesNotMatch(page(suspectAddress), /Known since today/);
+});
+
+it('reports have no effect on the allowlist, and nobody is asked for one', () => {
+  const allowed = page({ ...suspectAddress, allowlisted: true, why: { by: 'knownGood' } });
+  assert.match(allowed, /No effect: it is on the allowlist\./);
+  assert.doesNotMatch(allowed, /No effect: the address is known good|href="\/report\?/);
+  assert.match(
+    page({ ...suspectAddress, allowlisted: true }, 'fr'),
+    /Sans effet\u00a0: elle est sur la liste blanche\./,
+  );
+});
+
+it('reports of an address that count for its network, too, are told once', () => {
+  const [own] = suspectAddress.evidence.reports;
+  const around = { ...own!, entry: '198.51.100.0/24', score: 20 };
+  const of = (second: typeof around) =>
+    page({
+      ...suspectAddress,
+      evidence: { ...suspectAddress.evidence, reports: [own!, second] },
+    });
+  assert.match(of(around), /The same reports, counted for the network\./);
+  assert.doesNotMatch(of({ ...around, reports: 13 }), /The same reports/);
+});
+
+it('neighbours have a column of reports where any has some, and say what they are', () => {
+  const around = suspectAddress.around!;
+  const [first, second] = around.worst;
+  const table = (worst: typeof around.worst) =>
+    /<div class="around">.*?<\/table>/s.exec(
+      page({ ...suspectAddress, around: { ...around, worst } }),
+    )![0];
+  assert.match(table([first!, second!]), />Address or network<.*>Score<.*>Reports</s);
+  assert.doesNotMatch(table([{ ...first!, reports: 0 }]), />Reports<|or network/);
 });

@@ -37,7 +37,7 @@ it('each kind has a look and words of its own', () => {
     ['band-malicious', 'Malicious 90'],
     ['is-good', 'known good'],
     ['band-malicious', 'known good, 80'],
-    ['is-allowed', 'on the allowlist'],
+    ['is-allowed', 'allowlisted'],
   ]);
 });
 
