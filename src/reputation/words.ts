@@ -192,7 +192,7 @@ const en = {
         month: 'Last 30 days',
         older: 'Earlier',
       },
-      /** Stands behind the first of the same age. */
+      /** Stands behind the first. */
       otherVotes: {
         staff: (_: number, formatted: string) => `${formatted} staff`,
         member: (_: number, formatted: string) => `${formatted} trusted`,
@@ -569,8 +569,7 @@ const fr: typeof en = {
     },
     why: {
       own: () => 'La règle manuelle décide.',
-      list: (reported) =>
-        `La liste fixe le score ; les signalements seuls donneraient ${reported}.`,
+      list: (reported) => `La liste fixe le score ; sans elle, ce serait ${reported}.`,
       network: (ceiling) => `Ses voisines le font monter, jusqu’à ${ceiling}.`,
       newcomers: (ceiling) =>
         `Sans vote de confiance, les signalements atteignent ${ceiling} au plus.`,

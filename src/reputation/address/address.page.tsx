@@ -167,10 +167,10 @@ function rowName(entry: string, who: Html, note: Html, { data }: AddressScene): 
 function partNote({ parts }: ReportEvidence, { text, format }: AddressScene): string {
   const words = text.ip.evidence;
   return [...new Set(parts.map(({ age }) => age))]
-    .map((age) => {
+    .map((age, nth) => {
       const ofAge = parts.filter((part) => part.age === age);
       const said = ofAge.map(({ voice, reporters, score }, i) => {
-        const votes = i === 0 ? words.votes : words.otherVotes;
+        const votes = nth + i === 0 ? words.votes : words.otherVotes;
         return words.part(votes[voice](reporters, format.number(reporters)), score);
       });
       return words.ofAge(words.ages[age], said.join(', '));

@@ -57,6 +57,11 @@ describe('demo', () => {
     await outbox.mail.send({ ...mail, language: 'en' });
   }
 
+  it('a page of an address has the number of its system, though nobody asked for a system', async () => {
+    const named = async () => /AS13335/.test((await get('/ip/1.0.0.11')).body);
+    await within(named, 'the table of systems', 60_000);
+  });
+
   it('the terminal names the page of its mails', async () => {
     await within(() => server.stdout().includes('Ctrl-C'), 'the welcome');
     const said = server.stdout();

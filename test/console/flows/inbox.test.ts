@@ -279,9 +279,7 @@ it('the page of an address says to its operator what she can do, does it and und
   };
   const suspect = '198.51.100.42';
   const before = await scoreOf(suspect);
-  const floor = new RegExp(
-    `demo holds it at ${before}\\.\\s+Below ${before} nothing changes`,
-  );
+  const floor = new RegExp(`demo holds it at ${before}\\.\\s+Below ${before} nothing changes`);
   assert.match(await barOf(`/ip/${suspect}`), floor);
   const steps: [does: string, label: string, after: number, back: string, backLabel: string][] = [
     ['block', 'Block address', 100, 'unset', 'Remove your rule'],
@@ -310,7 +308,8 @@ it('the page of an address says to its operator what she can do, does it and und
   assert.ok(sent.status < 400, sent.body);
   const bar = await barOf(page);
   assert.doesNotMatch(bar, /on her page|Why/, 'the page says it already');
-  assert.match(bar, /1 reporter</);
+  assert.match(bar, /<div class="bar-foot"><ul class="reporters"><li>.*All reports on it/s);
+  assert.doesNotMatch(bar, /<details/, 'a few reporters stand in sight');
   assert.match(bar, /name="score"[^>]* value=""|name="score"(?![^>]*value="\d)/);
   assert.match(bar, new RegExp(`>${operator}<`));
   const reported = await scoreOf(address);

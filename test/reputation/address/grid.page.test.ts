@@ -43,7 +43,7 @@ it('each kind has a look and words of its own', () => {
 
 it('the key names what is on the map, and the table says it in rows of neighbours', () => {
   const french = drawn('fr');
-  for (const word of ['Jamais vue', 'Réputée sûre', 'En liste blanche', 'Privée ou réservée']) {
+  for (const word of ['Jamais vue', 'Réputée sûre', 'Liste blanche', 'Privée ou réservée']) {
     assert.ok(french.includes(`</span>${word}</li>`), word);
   }
   const map = drawn('en');
