@@ -169,7 +169,7 @@ const en = {
       },
       noEffect: 'No effect: the address is known good.',
       noEffectAllowed: 'No effect: it is on the allowlist.',
-      /** In place of their parts: they stand in the row of the address, too. */
+      /** Stands in place of their parts, which the row of the address has. */
       sameReports: (count: number): string =>
         count === 1
           ? 'The same report, counted for the network.'

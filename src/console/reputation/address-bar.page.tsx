@@ -33,7 +33,7 @@ export const addressActs = sectionActs('inbox', {
   retract: { act: 'report retract', about: ['prefix'], parameters: { prefix: 'address' } },
 });
 
-/** As many stand on one line: a click would cost more than they do. */
+/** Reporters that stand on one line: a click would cost more than they do. */
 const reportersInSight = 4;
 
 /** @param address as its page names it */

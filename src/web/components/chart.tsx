@@ -152,7 +152,7 @@ interface TimelineOptions {
   /** A score with a line of its own; false: there are counts alone, and no axis of scores. */
   readonly marker: { readonly at: number; readonly label: string } | false;
   readonly summary: string;
-  /** Of the picture, whose width is 620. */
+  /** Height of the picture, whose width is 620. */
   readonly height?: number | undefined;
   readonly tableLabel: string;
   readonly columns: readonly [string, string, string];
