@@ -85,7 +85,7 @@ export function radarNumbers(
 }
 
 /** A list by its name: it may hold addresses of two kinds. */
-export interface LoadedList {
+export interface ShownList {
   readonly name: string;
   readonly kinds: readonly ('seed' | 'anon')[];
   readonly refreshedAtMs: number;
@@ -95,8 +95,8 @@ export interface LoadedList {
  * The newest first. The known-good list comes with the program: it makes nothing malicious, and no operator
  * loaded it. What the operator allows, and groups of networks, are no lists either.
  */
-export function loadedLists(sources: Pick<Sources, 'list'>): LoadedList[] {
-  const named = new Map<string, LoadedList>();
+export function loadedLists(sources: Pick<Sources, 'list'>): ShownList[] {
+  const named = new Map<string, ShownList>();
   const known = sources.list().filter((one) => groupOfList(one) === undefined);
   known.sort((a, b) => b.refreshedAtMs - a.refreshedAtMs);
   for (const { source: name, list, refreshedAtMs } of known) {
@@ -141,7 +141,7 @@ interface RadarPageData {
   readonly numbers: readonly RadarNumber[];
   readonly map: RadarMap | undefined;
   /** The newest first. */
-  readonly lists: readonly LoadedList[];
+  readonly lists: readonly ShownList[];
   readonly period: CountPeriod;
   readonly series: readonly ReportBucket[];
   readonly sum: ReportBucket;
