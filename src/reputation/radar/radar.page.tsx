@@ -85,7 +85,7 @@ export function radarNumbers(
 }
 
 /** A list by its name: it may hold addresses of two kinds. */
-export interface ShownList {
+interface ShownList {
   readonly name: string;
   readonly kinds: readonly ('seed' | 'anon')[];
   readonly refreshedAtMs: number;
