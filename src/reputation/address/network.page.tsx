@@ -557,7 +557,7 @@ interface Place {
   readonly facts: Html;
   /** A card beside that of the worst addresses. */
   readonly parts: Html;
-  /** That card stands above the other: it is much shorter. */
+  /** Stands above the other card, which is much longer. */
   readonly isAbove?: boolean;
   readonly foot: Html;
 }
