@@ -132,7 +132,7 @@ const consoleEn = {
     'tips reopen': 'Anonymous report {} reopened',
   },
   scoreNow: (before: number, now: number) =>
-    before === now ? `Its score stays ${now}.` : `Its score is now ${now}.`,
+    before === now ? `The score stays ${now}.` : `The score is now ${now}.`,
   undo: 'Undo',
   notDone: 'Nothing was changed',
   never: 'never',
@@ -269,8 +269,8 @@ const consoleEn = {
     set: 'Set score',
     unset: 'Remove your rule',
     disallow: 'Take off the allowlist',
-    held: (name: string, score: number) => `${name} holds it at ${score}.`,
-    floor: (score: number) => `Below ${score} nothing changes.`,
+    held: (name: string, score: number) => `${name} keeps ${score}.`,
+    floor: (score: number) => `Below ${score}: no effect.`,
   },
   system: {
     lede: 'What the server is doing now, from its own counters.',
@@ -1206,7 +1206,7 @@ const consoleFr: ConsoleCatalogue = {
     'tips reopen': 'Signalement anonyme {} rouvert',
   },
   scoreNow: (before, now) =>
-    before === now ? `Son score reste à ${now}.` : `Son score est maintenant de ${now}.`,
+    before === now ? `Le score reste à ${now}.` : `Le score est maintenant de ${now}.`,
   undo: 'Annuler',
   notDone: 'Rien n’a été modifié',
   never: 'jamais',
@@ -1352,8 +1352,8 @@ const consoleFr: ConsoleCatalogue = {
     set: 'Fixer le score',
     unset: 'Supprimer votre règle',
     disallow: 'Retirer de la liste blanche',
-    held: (name, score) => `${name} la maintient à ${score}.`,
-    floor: (score) => `Sous ${score}, rien ne change.`,
+    held: (name, score) => `${name} garde ${score}.`,
+    floor: (score) => `Sous ${score} : sans effet.`,
   },
   system: {
     lede: 'L’activité du serveur, d’après ses propres compteurs.',

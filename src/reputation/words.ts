@@ -184,7 +184,7 @@ const en = {
         earned: (count: number, formatted: string) =>
           count === 1 ? '1 account with a good record' : `${formatted} accounts with a good record`,
         none: (count: number, formatted: string) =>
-          count === 1 ? '1 new account' : `${formatted} new accounts`,
+          count === 1 ? '1 account without a vote' : `${formatted} accounts without a vote`,
       },
       ages: {
         day: 'Last 24 h',
@@ -197,7 +197,7 @@ const en = {
         staff: (_: number, formatted: string) => `${formatted} staff`,
         member: (_: number, formatted: string) => `${formatted} trusted`,
         earned: (_: number, formatted: string) => `${formatted} with a good record`,
-        none: (_: number, formatted: string) => `${formatted} new`,
+        none: (_: number, formatted: string) => `${formatted} without a vote`,
       },
       part: (who: string, score: number) => `${who} +${score}`,
       ofAge: (age: string, parts: string) => `${age}: ${parts}`,
@@ -205,7 +205,7 @@ const en = {
       highest: 'The highest value wins.',
       allowlist: 'Allowlist',
       fallsBelow: (day: string) => `Without new reports it drops below 75 on ${day}.`,
-      firstDay: 'Known since today. Its history starts tomorrow.',
+      firstDay: 'First seen today. History starts tomorrow.',
     },
     find: {
       title: 'Look up addresses',
@@ -628,7 +628,7 @@ const fr: typeof en = {
         earned: (count, formatted) =>
           count === 1 ? '1 compte éprouvé' : `${formatted} comptes éprouvés`,
         none: (count, formatted) =>
-          count === 1 ? '1 nouveau compte' : `${formatted} nouveaux comptes`,
+          count === 1 ? '1 compte sans vote' : `${formatted} comptes sans vote`,
       },
       ages: {
         day: 'Dernières 24 h',
@@ -640,7 +640,7 @@ const fr: typeof en = {
         staff: (_, formatted) => `${formatted} de l’équipe`,
         member: (_, formatted) => `${formatted} de confiance`,
         earned: (count, formatted) => (count === 1 ? '1 éprouvé' : `${formatted} éprouvés`),
-        none: (count, formatted) => (count === 1 ? '1 nouveau' : `${formatted} nouveaux`),
+        none: (_, formatted) => `${formatted} sans vote`,
       },
       part: (who, score) => `${who} +${score}`,
       ofAge: (age, parts) => `${age} : ${parts}`,
@@ -648,7 +648,7 @@ const fr: typeof en = {
       highest: 'La valeur la plus haute l’emporte.',
       allowlist: 'Liste blanche',
       fallsBelow: (day) => `Sans nouveau signalement, il passe sous 75 le ${day}.`,
-      firstDay: 'Connue depuis aujourd’hui. Son historique commence demain.',
+      firstDay: 'Vue pour la première fois aujourd’hui. L’historique commence demain.',
     },
     find: {
       title: 'Vérifier des adresses',

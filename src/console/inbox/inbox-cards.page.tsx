@@ -152,7 +152,7 @@ export function effect(before: number, after: number): string | undefined {
 }
 
 /** The effect of a press on an address; of one that has no score there is only what it gets. */
-function effectOn({ score, unseen }: AddressFacts, after: number): string | undefined {
+export function effectOn({ score, unseen }: AddressFacts, after: number): string | undefined {
   if (unseen === undefined || score > 0) return effect(score, after);
   return after === 0 ? undefined : `→ ${after}`;
 }

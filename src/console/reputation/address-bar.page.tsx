@@ -4,7 +4,7 @@ import { scoreBand } from '../../contracts/reputation.ts';
 import type { Html } from '../../web/html.ts';
 import { formatFor } from '../../web/layout/format.ts';
 import type { PageFrame } from '../../web/layout/layout.tsx';
-import { type AddressFacts, effect, Reporters } from '../inbox/inbox-cards.page.tsx';
+import { type AddressFacts, effectOn, Reporters } from '../inbox/inbox-cards.page.tsx';
 import {
   ActButton,
   ActForm,
@@ -34,7 +34,7 @@ export const addressActs = sectionActs('inbox', {
 });
 
 /** Reporters that stand on one line: a click would cost more than they do. */
-const reportersInSight = 4;
+const reportersInSight = 3;
 
 /** @param address as its page names it */
 export function addressActsPath(address: string): string {
@@ -59,7 +59,7 @@ export function addressBar(frame: PageFrame, view: ConsoleView, facts: BarFacts)
       does={does}
       about={{ prefix: address }}
       label={label}
-      effect={effect(score, next)}
+      effect={effectOn(facts, next)}
     />
   );
   // A rule of its own has no effect below this.
@@ -69,7 +69,7 @@ export function addressBar(frame: PageFrame, view: ConsoleView, facts: BarFacts)
   const canSet = facts.canBlock && !facts.isAllowed;
   const note = canSet && floor > 0 && (
     <span class="source-note">
-      {holder !== undefined && text.held(holder.name, floor)} {text.floor(floor)}
+      {holder === undefined ? text.floor(floor) : text.held(holder.name, floor)}
     </span>
   );
   const reporters = (of: NonNullable<BarFacts['reports']>) => {
@@ -114,14 +114,9 @@ export function addressBar(frame: PageFrame, view: ConsoleView, facts: BarFacts)
             label={text.set}
           />
         )}
-        {reports === undefined && note}
+        {note}
       </div>
-      {reports !== undefined && (
-        <div class="bar-foot">
-          {reporters(reports)}
-          {note}
-        </div>
-      )}
+      {reports !== undefined && <div class="bar-foot">{reporters(reports)}</div>}
     </section>
   );
 }

@@ -906,14 +906,16 @@ export function ipPage(frame: PageFrame, data: IpPageData, bar?: Html): string {
         {verdict(scene)}
         {bar}
         <div class="columns">
-          {timeline || !neighbours ? why : pair(why, latest || (isBare && folds(scene, true)))}
+          {isBare ? pair(why, folds(scene, true)) : why}
           {timeline || neighbours || besides}
         </div>
-        {timeline && (
+        {timeline ? (
           <div class="columns">
             {neighbours}
             {besides}
           </div>
+        ) : (
+          neighbours && latest
         )}
         {!isShort && !isBare && folds(scene)}
         {data.attribution !== undefined && attributionLine(data.attribution, text, scene.format)}

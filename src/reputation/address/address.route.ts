@@ -639,6 +639,9 @@ async function networkData(
     options,
     pieceLength,
   );
+  // An entry of the network itself is no part of it.
+  const own = formatNetwork(network);
+  const pieces = survey.networks.filter(({ prefix }) => prefix.length > network.length);
   return {
     network: formatPrefix(network),
     ...location,
@@ -648,8 +651,9 @@ async function networkData(
         : options.systems.knownNumberOf(network.family, network.words) || undefined,
     whole: wholeOf(network, options),
     ...survey,
-    pieces: pieceLength === undefined ? [] : namedNetworks(survey.networks, options.geo),
-    piecesInAll: survey.networksInAll,
+    worst: survey.worst.length > 1 ? survey.worst.filter(({ name }) => name !== own) : survey.worst,
+    pieces: pieceLength === undefined ? [] : namedNetworks(pieces, options.geo),
+    piecesInAll: survey.networksInAll - (survey.networks.length - pieces.length),
     cells,
     special: specialOf(network),
     blockUrl:

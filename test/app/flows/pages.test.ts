@@ -296,6 +296,7 @@ describe('pages', () => {
     const itself = (await page('/ip/2001:db8:bad::/48')).body;
     assert.match(itself, /All its addresses: malicious, 90\./);
     assert.doesNotMatch(itself, /<dt>Covered by</);
+    assert.doesNotMatch(itself, /href="\/ip\/2001:db8:bad::\/48"/, 'it is no entry of itself');
     assert.match(part, /<dt>Covered by</);
     assert.doesNotMatch(
       (await page('/ip/203.0.113.209')).body,

@@ -229,7 +229,10 @@ it('folds a long comment, masked before it is cut', () => {
 });
 
 it('says whose reports of what age give how much', () => {
-  assert.match(page(suspectAddress), /Last 24 h: 1 trusted account \+30 · Earlier: 2 new \+14/);
+  assert.match(
+    page(suspectAddress),
+    /Last 24 h: 1 trusted account \+30 · Earlier: 2 without a vote \+14/,
+  );
   assert.match(page(suspectAddress, 'fr'), /Dernières 24 h\u00a0: 1 compte de confiance \+30/);
 });
 
@@ -244,8 +247,13 @@ it('one day is no history: a sentence stands in place of the picture', () => {
     scorePerDay: zero.with(-1, { score: 99, isPart: false }),
   });
   assert.doesNotMatch(today, /timeline/);
-  assert.match(today, /Known since today\. Its history starts tomorrow\./);
-  assert.doesNotMatch(page(suspectAddress), /Known since today/);
+  // The reports stand across the page: beside the neighbours they would leave half of it empty.
+  assert.match(
+    today,
+    /Neighbours in .*<\/section><\/div><section class="card"><[^§]*Latest reports/s,
+  );
+  assert.match(today, /First seen today\. History starts tomorrow\./);
+  assert.doesNotMatch(page(suspectAddress), /First seen today/);
 });
 
 it('reports have no effect on the allowlist, and nobody is asked for one', () => {
