@@ -53,18 +53,35 @@ describe('the score of an address', () => {
     });
   });
 
-  it('draws the score of each day: today’s is the score, and begins where knowledge does', async () => {
-    for (const ip of ['198.51.100.7', '192.0.2.61']) {
-      const json = await page(`/ip/${ip}`, { Accept: 'application/json' });
-      const { data } = json.json() as { data: { abuseConfidenceScore: number } };
+  it('draws the score of each day from the first known one to today; a single day is said in words', async () => {
+    const plotOf = async (ip: string) => {
       const html = (await page(`/ip/${ip}`)).body;
-      const [, curve = ''] = html.split('<svg class="timeline"');
-      const [table = ''] = curve.split('</table>');
-      assert.match(
-        table,
-        new RegExp(`>${data.abuseConfidenceScore}</td><td[^>]*>\\d+</td></tr></tbody>`),
-      );
-      assert.equal(table.match(/<tr>/g)?.length, 2, 'the head and today');
+      const [before, plot = ''] = html.split('<svg class="timeline"');
+      return { before, table: plot.split('</table>')[0]! };
+    };
+    for (const ip of ['198.51.100.7', '192.0.2.61']) {
+      const { before, table } = await plotOf(ip);
+      assert.equal(table, '');
+      assert.match(before!, /(Known since|First seen) today/);
     }
+    const day = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+    const row = `198.51.100.77,18,${day(3)},a`;
+    const boundary = '-----------------------------735323031399963166993862150';
+    const csv = ['IP,Categories,ReportDate,Comment', row].join('\n');
+    const head = 'Content-Disposition: form-data; name="csv"; filename="r.csv"';
+    const answer = await server.fetch('/api/v2/bulk-report', {
+      method: 'POST',
+      headers: { Key: server.key, 'Content-Type': `multipart/form-data; boundary=${boundary}` },
+      body: Buffer.from(`--${boundary}\r\n${head}\r\n\r\n${csv}\r\n--${boundary}--\r\n`),
+    });
+    assert.equal((answer.json() as { data: { savedReports: number } }).data.savedReports, 1);
+    const json = await page('/ip/198.51.100.77', { Accept: 'application/json' });
+    const { data } = json.json() as { data: { abuseConfidenceScore: number } };
+    const { table } = await plotOf('198.51.100.77');
+    assert.match(
+      table,
+      new RegExp(`>${data.abuseConfidenceScore}</td><td[^>]*>0</td></tr></tbody>`),
+    );
+    assert.equal(table.match(/<tr>/g)?.length, 5, 'the head, three days ago to today');
   });
 });
