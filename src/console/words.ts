@@ -146,7 +146,7 @@ const consoleEn = {
       count === 1 ? 'One thing needs your decision.' : `${shown} things need your decision.`,
     nothing: 'Nothing needs you right now.',
     onlySteps: (count: number, shown: string) =>
-      `No decision is waiting. ${count === 1 ? 'One step' : `${shown} steps`} of set-up ${count === 1 ? 'is' : 'are'} open.`,
+      `Nothing needs you. ${count === 1 ? 'One set-up step' : `${shown} set-up steps`} left.`,
     needs: 'Needs you',
     showAll: (name: string, count: string) => `${name}: show all ${count}`,
     showMore: (count: string) => `Show all ${count}`,
@@ -222,6 +222,7 @@ const consoleEn = {
     retract: (count: number, shown: string) =>
       count === 1 ? 'Retract 1 report' : `Retract ${shown} reports`,
     alsoAllow: 'Retract and allow',
+    allowForGood: 'Retract and allow for good',
     allow: 'Allow address',
     keepReports: 'Keep reports',
     refuse: 'Refuse request',
@@ -249,7 +250,7 @@ const consoleEn = {
     accountCount: (count: number, shown: string) =>
       count === 1 ? '1 account' : `${shown} accounts`,
     reportsBy: (reports: string, accounts: string) => `${reports} by ${accounts}`,
-    reportsAlone: 'Retracting removes this line only',
+    reportsAlone: 'Retracting clears this line only',
     knownGood: 'Reports don’t count: the address is known good',
     nothing: 'No list, rule or report names it.',
     allowed: 'It is on the allowlist.',
@@ -287,8 +288,8 @@ const consoleEn = {
         'Errors by callers are normal. One that grows fast means a broken client or an attack.',
       store: 'The disk is full or broken. Checks go on, changes are refused.',
       applied: 'Changes read since the first start. Grows with each one.',
-      checkpoint: 'Trails the figure before it. A gap that only grows: see the log.',
-      resident: 'All memory of the server. Level once the lists are loaded.',
+      checkpoint: 'Follows the figure above. If the gap keeps growing, see the log.',
+      resident: 'All memory of the server. Flat once the lists are loaded.',
       heap: 'Rises and falls. Growth over days is a fault: report it.',
       index: 'Grows with the rows of your lists.',
       pauses:
@@ -512,11 +513,11 @@ const consoleEn = {
     formatAuto: 'Detect it',
     path: 'Path of the address',
     pathHint: 'For JSON and NDJSON, such as “data.ip”. Empty finds it by its name.',
-    asks: 'The server asks for a header or a password',
+    asks: 'This list needs a header or a password',
     header: 'Header',
     headerHint: 'Such as “X-Key: value”. Kept sealed, and never shown again.',
     user: 'User name and password',
-    userHint: 'Written “name:password”.',
+    userHint: 'As “name:password”.',
     typeAgain: 'Type it again: this page does not keep it.',
     preview: 'Preview',
     wouldLoad: (rows: string, blocked: string) => `${rowsOf(rows)}, ${blocked} would be blocked.`,
@@ -659,7 +660,7 @@ const consoleEn = {
     roles: { member: 'member', operator: 'operator' },
     standing: 'Standing',
     standingNote:
-      'It takes two trusted accounts to block an address, or one staff member. New accounts can’t.',
+      'Blocking takes two trusted accounts, one and a list, or one staff member. New accounts can’t.',
     active: 'Last active',
     inviteTitle: 'Invite someone',
     inviteHint: 'The emailed link works for seven days. It lets them choose a password or passkey.',
@@ -787,7 +788,7 @@ const consoleEn = {
     setAccess: 'Set access',
     blockTitle: 'Block a domain',
     domain: 'Domain',
-    domainHint: 'Includes every name below it. Consents stay for the day you unblock it.',
+    domainHint: 'Includes every name below it. Consents are kept until you unblock it.',
     notices: {
       title: 'Notices to sites',
       lede: 'Sites that ask for it hear of sign-outs, deletions and changed values.',
@@ -940,7 +941,7 @@ const consoleEn = {
     maxAge: 'No older than',
     ages: { '1h': '1 hour', '24h': '24 hours', '7d': '7 days', '30d': '30 days' },
     minimumScore: 'Minimum score',
-    minimumScoreHint: '25 to 100. From 75 on an address is malicious.',
+    minimumScoreHint: '25 to 100. 75 and above is malicious.',
     family: 'Addresses',
     familyHint: 'Some firewalls take only one family.',
     families: { both: 'IPv4 and IPv6', IPv4: 'IPv4 only', IPv6: 'IPv6 only' },
@@ -1220,7 +1221,7 @@ const consoleFr: ConsoleCatalogue = {
       count === 1 ? 'Une décision vous attend.' : `${shown} décisions vous attendent.`,
     nothing: 'Rien ne vous attend pour l’instant.',
     onlySteps: (count, shown) =>
-      `Aucune décision en attente. Il reste ${count === 1 ? 'une étape' : `${shown} étapes`} de mise en place.`,
+      `Rien à traiter. Il reste ${count === 1 ? 'une étape' : `${shown} étapes`} de mise en place.`,
     needs: 'En attente de vous',
     showAll: (name, count) => `${name} : tout afficher (${count})`,
     showMore: (count) => `Tout afficher (${count})`,
@@ -1307,6 +1308,7 @@ const consoleFr: ConsoleCatalogue = {
     retract: (count, shown) =>
       count === 1 ? 'Retirer 1 signalement' : `Retirer ${shown} signalements`,
     alsoAllow: 'Retirer et autoriser',
+    allowForGood: 'Retirer et autoriser durablement',
     allow: 'Autoriser',
     keepReports: 'Refuser',
     refuse: 'Refuser la demande',
@@ -1333,7 +1335,7 @@ const consoleFr: ConsoleCatalogue = {
     reportCount: (count, shown) => (count < 2 ? `${shown} signalement` : `${shown} signalements`),
     accountCount: (count, shown) => (count < 2 ? `${shown} compte` : `${shown} comptes`),
     reportsBy: (reports, accounts) => `${reports} par ${accounts}`,
-    reportsAlone: 'Un retrait ne supprime que cette ligne',
+    reportsAlone: 'Retirer ces signalements n’efface que cette ligne',
     knownGood: 'Adresse réputée sûre : les signalements ne comptent pas',
     nothing: 'Ni liste, ni règle, ni signalement ne la mentionne.',
     allowed: 'Elle est sur la liste blanche.',
@@ -1365,7 +1367,7 @@ const consoleFr: ConsoleCatalogue = {
       noEntries: 'Aucune liste n’est encore chargée.',
       threads: 'En général un par cœur. Réglage : HTTP_THREADS.',
       errors:
-        'La normale est 0. Une ligne est un chemin qui a répondu 5xx ; le journal donne chaque cause.',
+        'Normalement 0. Chaque ligne est un chemin qui a répondu 5xx ; le journal donne chaque cause.',
       codes:
         'Les erreurs des appelants sont normales. Une hausse rapide : client mal réglé ou attaque.',
       store:
@@ -1572,7 +1574,7 @@ const consoleFr: ConsoleCatalogue = {
       `Il part à ${address}. Cette page dit ensuite si le serveur de messagerie l’a accepté. Sans SMTP_URL, il va dans la boîte d’envoi du dossier de données.`,
     ways: {
       publicUrl: 'L’adresse que tapent les visiteurs. Liens et e-mails en partent.',
-      tls: 'Placez Caddy ou un autre proxy TLS devant, et nommez-le dans TRUSTED_PROXIES. La dernière commande vérifie le certificat.',
+      tls: 'Placez Caddy ou un autre proxy TLS devant, et indiquez-le dans TRUSTED_PROXIES. La dernière commande vérifie le certificat.',
       mail: 'Indiquez votre serveur de messagerie et l’expéditeur. La dernière commande vérifie les deux.',
       backup:
         'Indiquez un dossier, de préférence sur un autre disque. Une sauvegarde y arrive chaque jour.',
@@ -1599,7 +1601,7 @@ const consoleFr: ConsoleCatalogue = {
     formatAuto: 'Automatique',
     path: 'Chemin de l’adresse',
     pathHint: 'Pour JSON et NDJSON, par exemple « data.ip ». Vide : trouvé par son nom.',
-    asks: 'Le serveur demande un en-tête ou un mot de passe',
+    asks: 'Cette liste exige un en-tête ou un mot de passe',
     header: 'En-tête',
     headerHint: 'Par exemple « X-Key: valeur ». Gardé scellé, jamais affiché à nouveau.',
     user: 'Nom d’utilisateur et mot de passe',
@@ -1705,7 +1707,7 @@ const consoleFr: ConsoleCatalogue = {
     },
   },
   reports: {
-    lede: 'Les plus récents d’abord. Un retrait change les scores aussitôt.',
+    lede: 'Les plus récents d’abord. Retirer un signalement change les scores aussitôt.',
     find: 'Adresse, ou e-mail ou identifiant d’un compte',
     notFound: 'Ce n’est pas une adresse, et aucun compte n’a cet e-mail ou cet identifiant.',
     none: 'Aucun signalement de ce genre.',
@@ -1720,7 +1722,7 @@ const consoleFr: ConsoleCatalogue = {
     retract: 'Retirer et pénaliser',
     retractSure: 'Retirer et baisser la confiance',
     retractHint:
-      'Un retrait ici supprime les signalements du compte sur cette adresse. Sa confiance baisse. Dans À traiter et sur la page d’une adresse, elle ne change pas.',
+      'Retirer ici supprime les signalements du compte sur cette adresse. Sa confiance baisse. Dans À traiter et sur la page d’une adresse, elle ne change pas.',
     retractAll: 'Tout retirer et pénaliser',
     trust: 'Confiance',
     standing: 'Statut',
@@ -1746,7 +1748,7 @@ const consoleFr: ConsoleCatalogue = {
     roles: { member: 'membre', operator: 'opérateur' },
     standing: 'Statut',
     standingNote:
-      'Pour bloquer : deux comptes de confiance, ou un membre de l’équipe. Un nouveau compte ne suffit pas.',
+      'Pour bloquer : deux comptes de confiance, un seul et une liste, ou un membre de l’équipe. Un nouveau compte ne suffit pas.',
     active: 'Dernière activité',
     inviteTitle: 'Inviter quelqu’un',
     inviteHint:
@@ -1879,7 +1881,7 @@ const consoleFr: ConsoleCatalogue = {
     blockTitle: 'Bloquer un domaine',
     domain: 'Domaine',
     domainHint:
-      'Tous ses sous-domaines sont compris. Les accords restent pour le jour du déblocage.',
+      'Tous ses sous-domaines sont compris. Les accords sont conservés jusqu’au déblocage.',
     notices: {
       title: 'Avis aux sites',
       lede: 'Les sites qui le demandent sont informés des déconnexions, suppressions et changements.',

@@ -142,7 +142,8 @@ export function openSite(needs: {
       answeredOf(accountId, kind) {
         const slot = slotOf(accountId);
         if (slot === undefined) return 0;
-        return kind === 'reports' ? usage.reported(slot) : usage.answered(slot);
+        if (kind === 'all') return usage.answered(slot);
+        return kind === 'reports' ? usage.reported(slot) : usage.checked(slot);
       },
     }),
     ...kitRoutes(kit, guard),

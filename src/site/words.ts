@@ -487,14 +487,8 @@ const en = {
         'Save it beside the form. Take what was sent only if $solved is true.',
       ],
       tryForm: ['Try it', 'Open http://127.0.0.1:3000/form.html and send the form.'],
-      formsOn: [
-        'Choose and save',
-        'Tick your forms. Saving asks this server whether your keys work.',
-      ],
-      guardOn: [
-        'Choose and save',
-        'Tick “Addresses”, and your forms. Saving asks this server whether your keys work.',
-      ],
+      formsOn: ['Choose and save', 'Tick your forms. Saving tests your keys.'],
+      guardOn: ['Choose and save', 'Tick “Addresses”, and your forms. Saving tests your keys.'],
     },
     siteKeyMade: ['You have a site key', 'It is already filled in below.'],
     trusted: '127.0.0.1 is trusted already. Nothing to do.',
@@ -1235,11 +1229,11 @@ const fr: Words = {
       tryForm: ['Essayez', 'Ouvrez http://127.0.0.1:3000/form.html et envoyez le formulaire.'],
       formsOn: [
         'Choisissez et enregistrez',
-        'Cochez vos formulaires. L’enregistrement vérifie vos clés auprès de ce serveur.',
+        'Cochez vos formulaires. L’enregistrement teste vos clés.',
       ],
       guardOn: [
         'Choisissez et enregistrez',
-        'Cochez « Adresses » et vos formulaires. L’enregistrement vérifie vos clés auprès de ce serveur.',
+        'Cochez « Adresses » et vos formulaires. L’enregistrement teste vos clés.',
       ],
     },
     siteKeyMade: ['Vous avez une clé de site', 'Elle est déjà renseignée ci-dessous.'],

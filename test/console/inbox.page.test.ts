@@ -171,11 +171,8 @@ it('counts the steps that are done as the page of set-up does', () => {
 it('an inbox without decisions tells the steps that are open, and leads to each of them', () => {
   const lede = (steps: InboxView['steps']) =>
     /<p class="lede">([^<]*)</.exec(inboxPage(testFrame('en'), { ...view, steps }))?.[1];
-  assert.equal(lede(view.steps), 'No decision is waiting. 5 steps of set-up are open.');
-  assert.equal(
-    lede({ list: true, mail: false }),
-    'No decision is waiting. One step of set-up is open.',
-  );
+  assert.equal(lede(view.steps), 'Nothing needs you. 5 set-up steps left.');
+  assert.equal(lede({ list: true, mail: false }), 'Nothing needs you. One set-up step left.');
   assert.equal(lede({ list: true }), 'Nothing needs you right now.');
   const links = [
     ...inboxPage(testFrame('en'), view).matchAll(/"\/admin\/checklist\?step=(\w+)#\1"/g),

@@ -319,7 +319,8 @@ export function createAccessReducer(options: {
     standingOf(id: string) {
       const account = byId.get(id);
       if (account === undefined) return undefined;
-      return { slot: account.slot, trust: trustFromPoints(account.standing.points) };
+      const { points, vouched } = account.standing;
+      return { slot: account.slot, trust: trustFromPoints(points), vouched: vouched !== 'none' };
     },
     /** Returns the quotas in force and whether an operator set them; undefined for an unknown account. */
     quotasOf(id: string): AccountQuotas | undefined {

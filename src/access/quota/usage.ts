@@ -86,6 +86,8 @@ export function createUsage(options: {
     answered: (slot: number): number =>
       (answeredTotal(words, slot, quotaKind.read) + answeredTotal(words, slot, quotaKind.write)) >>>
       0,
+    /** The same of look-ups alone. */
+    checked: (slot: number): number => answeredTotal(words, slot, quotaKind.read),
     /** The same of reports and other writes alone. */
     reported: (slot: number): number => answeredTotal(words, slot, quotaKind.write) >>> 0,
     /** Adds up what was admitted since the last time. */

@@ -414,7 +414,10 @@ export function RemovalCard({
   const format = formatFor(frame.language);
   const lowers = count > 0 && after.retracted < score;
   const retracted = effectOn(facts, after.retracted);
-  const allowed = effectOn(facts, after.allowed);
+  // Two buttons to the same score differ by what they say: only one that allows holds against later reports.
+  const isSame = lowers && after.allowed === after.retracted;
+  const allowLabel = isSame ? text.allowForGood : lowers ? text.alsoAllow : text.allow;
+  const allowed = isSame ? undefined : effectOn(facts, after.allowed);
   return (
     <AddressCard
       frame={frame}
@@ -433,7 +436,7 @@ export function RemovalCard({
               act('accept', text.retract(count, format.number(count)), retracted, lowers),
               !lowers,
             )}
-          {third(act('allow', lowers ? text.alsoAllow : text.allow, allowed), lowers)}
+          {third(act('allow', allowLabel, allowed), lowers)}
           {act('refuse', count > 0 ? text.keepReports : text.refuse)}
         </>
       }

@@ -94,6 +94,8 @@ interface AccountStanding {
   readonly slot: number;
   /** 0 to 100. */
   readonly trust: number;
+  /** The operator vouches for it. */
+  readonly vouched: boolean;
 }
 
 /** Sign-on opens these itself. */

@@ -35,6 +35,8 @@ import {
 export interface QuotaStanding {
   /** 0 to 100. */
   readonly trust: number;
+  /** The operator vouches for the account: its trust is not what makes its reports weigh. */
+  readonly vouched: boolean;
   readonly readPerMinute: number;
   readonly readsLeft: number;
   readonly writePerMinute: number;
@@ -189,6 +191,7 @@ function standingFold(
               {
                 name: text.trust,
                 value: text.outOf(format.number(Math.round(standing.trust * 10) / 10)),
+                note: standing.vouched && text.vouchedText,
               },
               quota(text.reads, standing.readPerMinute, standing.readsLeft),
               quota(text.writes, standing.writePerMinute, standing.writesLeft),

@@ -86,13 +86,13 @@ export function keyRoutes(area: AccountArea): PlainRoute[] {
   function standingOf(accountId: string): QuotaStanding | undefined {
     const known = area.standingOf(accountId);
     if (known === undefined) return undefined;
-    const { slot, trust } = known;
+    const { slot, trust, vouched } = known;
     // A cost of 0 only reads the quota.
     quotaGuard.spend(slot, quotaKind.read, 0);
     const { limit: readPerMinute, remaining: readsLeft } = quotaGuard.quotas;
     quotaGuard.spend(slot, quotaKind.write, 0);
     const { limit: writePerMinute, remaining: writesLeft } = quotaGuard.quotas;
-    return { trust, readPerMinute, readsLeft, writePerMinute, writesLeft };
+    return { trust, vouched, readPerMinute, readsLeft, writePerMinute, writesLeft };
   }
 
   async function show(

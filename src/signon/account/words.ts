@@ -184,6 +184,7 @@ export const accountEn = {
     trust: 'Trust',
     trustText:
       'Trust grows with each report, faster when confirmed. It decides how much they weigh.',
+    vouchedText: 'From its reports alone. Vouching is what makes it trusted.',
     outOf: (value: string) => `${value} of 100`,
     reads: 'Checks a minute',
     writes: 'Reports a minute',
@@ -612,6 +613,7 @@ export const accountFr: AccountCatalogue = {
     trust: 'Confiance',
     trustText:
       'La confiance croît à chaque signalement, davantage s’il est confirmé. Elle décide de leur poids.',
+    vouchedText: 'D’après ses seuls signalements. Un garant en fait un compte de confiance.',
     outOf: (value) => `${value} sur 100`,
     reads: 'Vérifications par minute',
     writes: 'Signalements par minute',

@@ -153,7 +153,7 @@ export interface ConnectOptions extends TargetFacts {
   readonly refusedKeys: Pick<RefusedKeys, 'of'>;
   readonly vouchedOf: (accountId: string) => Promise<Voucher>;
   /** Requests with the keys of an account that were answered since the start; of use by differences. */
-  readonly answeredOf: (accountId: string, kind: 'all' | 'reports') => number;
+  readonly answeredOf: (accountId: string, kind: 'all' | 'reports' | 'checks') => number;
   /** Returns whether the account's newest key with this scope was used. */
   readonly isKeySeen: (accountId: string, scope: 'bouncer' | 'mail') => Promise<boolean>;
   /** Requests with a mark of a screen. */
@@ -226,7 +226,7 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
 
   async function watchOf(
     context: RequestContext,
-    { integration, name, reportsOnly }: ConnectTarget,
+    { integration, group, name, reportsOnly }: ConnectTarget,
     domain?: string,
   ): Promise<ConnectWatch | undefined> {
     const { session, browserId, request } = context;
@@ -252,7 +252,9 @@ export function connectRoutes(options: ConnectOptions): PlainRoute[] {
       const note = hasArrived ? undefined : keyNoteOf(session, request, ownKeyNotes[integration]);
       return { by: 'ownKey', path, requests: 0, hasArrived, note };
     }
-    const requests = answeredOf(session.accountId, reportsOnly ? 'reports' : 'all');
+    // No report of another tool is taken for a request of what only checks.
+    const kind = reportsOnly ? 'reports' : group === 'report' ? 'all' : 'checks';
+    const requests = answeredOf(session.accountId, kind);
     const note = keyNoteOf(session, request);
     // A refusal that came later is told; one that may be somebody else's takes nothing back.
     const hasArrived = requests > 0 && (note === undefined || isDoubtful(note.name));

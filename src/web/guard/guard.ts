@@ -254,7 +254,8 @@ export function createGuard(options: GuardOptions) {
       }
       function finish(answer: HandlerResult, call: KeyedCall): Reply {
         if (!('ok' in answer)) return answer;
-        call.markRefused();
+        // A tool that repeats a report works: its owner is told so.
+        if (answer.error !== 'duplicate_report') call.markRefused();
         return refused(call.request, answer, call.headers);
       }
       return {

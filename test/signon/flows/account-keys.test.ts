@@ -104,6 +104,12 @@ describe('keys of a person', () => {
     const body = (await ada.get('/account/keys')).body;
     assert.match(body, /1,000/);
     assert.match(body, /0 of 100/);
+    assert.doesNotMatch(body, /From its reports alone/);
+    assert.equal((await server.cli('account', 'vouch', 'ada@example.org', '--member')).code, 0);
+    await within(
+      async () => /From its reports alone/.test((await ada.get('/account/keys')).body),
+      'a trusted account reads what its trust is of',
+    );
     assert.match(body, /\d+ address(?:es)? checked in the last 24 hours/);
     assert.match(body, /<svg class="chart-bars"/);
     const quiet = (await bob.get('/account/keys')).body;

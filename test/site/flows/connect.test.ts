@@ -341,6 +341,33 @@ describe('connect', () => {
     assert.equal(passed, undefined, 'the card goes on showing a key that works');
   });
 
+  it('a report that is repeated within 15 minutes is a success, and no request of what only checks', async () => {
+    await people.register('lin@mail.example');
+    const lin = await people.signIn('lin@mail.example');
+    assert.equal((await lin.post('/connect/wordpress')).status, 303);
+    const [, own] = /<code id="plugin-key">(pcl_[^<]+)</.exec(
+      (await lin.get('/connect/wordpress')).body,
+    )!;
+    const report = (ip: string) => server.report(ip, { key: own! });
+    const seen = async (screen: string) =>
+      JSON.parse((await lin.get(`/connect/seen/${screen}`)).body);
+    await within(async () => (await report('93.184.216.34')).status === 200, 'a report');
+    await within(async () => (await seen('fail2ban')).requests === 1, 'it is seen');
+    await refused(lin, { name: 'parameter', about: 'ip' }, () => report('nonsense'), 422);
+    assert.equal((await report('93.184.216.34')).status, 429);
+    assert.equal((await report('93.184.216.34')).status, 429);
+    // A refusal that is left later is told: one of the repeated report would be, too.
+    const later = { name: 'parameter', about: 'categories' };
+    await refused(ada, later, () => server.report('93.184.216.35', { key, categories: '99' }), 422);
+    await within(async () => (await seen('fail2ban')).requests === 3, 'repeated ones are seen');
+    assert.equal((await seen('fail2ban')).note, undefined, 'a success ends the fault');
+    assert.match((await lin.get('/connect/fail2ban')).body, /live-card is-known/);
+    for (const screen of ['wordpress', 'php']) {
+      assert.deepEqual(await seen(screen), { requests: 0 }, screen);
+      assert.match((await lin.get(`/connect/${screen}`)).body, /live-card is-waiting/, screen);
+    }
+  });
+
   it('a receipt that is redeemed is seen on the screen of the CAPTCHA', async () => {
     const seen = async () => JSON.parse((await ada.get('/connect/seen/captcha')).body).requests;
     const before = await seen();
