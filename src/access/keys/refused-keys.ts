@@ -35,7 +35,7 @@ const networkGroups = 256;
 const publicPart = /^pcl_[0-9A-Za-z]{8}(?=_)/;
 const parameterIn = /"parameter":"([\w-]{1,40})"/;
 
-/** Begins the answer to a report that is repeated within 15 minutes; clients know these words. A tool that repeats one works. */
+/** Begins the answer to a report that is repeated within 15 minutes; a tool that repeats one works. */
 const ofDuplicate = 'You can only report the same IP address';
 
 const statuses: ReadonlySet<number> = new Set([401, 403, 422, 429]);
