@@ -22,6 +22,9 @@ export function wrongScopeDetail(scope: string): string {
   return `This API key lacks the scope '${scope}', which is needed here.`;
 }
 
+/** Begins every answer to a report that is repeated within 15 minutes. Clients match these words. */
+export const duplicateWords = 'You can only report the same IP address';
+
 const ours = {
   status: 500,
   en: 'Something went wrong on our side.',
@@ -115,7 +118,7 @@ export const errors = {
   },
   duplicate_report: {
     status: 429,
-    en: 'You can only report the same IP address once in 15 minutes.',
+    en: `${duplicateWords} once in 15 minutes.`,
     fr: 'Une même adresse IP ne peut être signalée qu’une fois en 15 minutes.',
   },
   client_limit_exceeded: {

@@ -14,6 +14,7 @@
 import type { BoundedTable } from '../../core/bounded-tables.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fnv1a } from '../../core/crypto.ts';
+import { duplicateWords } from '../../core/errors.ts';
 import { every } from '../../core/every.ts';
 import type { Log } from '../../core/log.ts';
 import { hourMs, minuteMs } from '../../core/time.ts';
@@ -34,9 +35,6 @@ const networkGroups = 256;
 /** Matches a key that was cut short or changed too, as far as its public part is whole. */
 const publicPart = /^pcl_[0-9A-Za-z]{8}(?=_)/;
 const parameterIn = /"parameter":"([\w-]{1,40})"/;
-
-/** Begins the answer to a report that is repeated within 15 minutes; a tool that repeats one works. */
-const ofDuplicate = 'You can only report the same IP address';
 
 const statuses: ReadonlySet<number> = new Set([401, 403, 422, 429]);
 
@@ -85,7 +83,8 @@ export function createRefusalRecorder(
   return (key, clientIp, status, body) => {
     if (!statuses.has(status)) return;
     const said = typeof body === 'string' ? body : '';
-    if (said.includes(ofDuplicate)) return;
+    // A tool that repeats a report works.
+    if (said.includes(duplicateWords)) return;
     const [named = ''] = publicPart.exec(key ?? '') ?? [];
     const network = networkOfClient(clientIp);
     if (!mayLeave(network)) return;

@@ -6,6 +6,7 @@ import * as v from 'valibot';
 import type { AddressName, ReportInput } from '../../contracts/reputation.ts';
 import type { Clock } from '../../core/clock.ts';
 import { fnv1a } from '../../core/crypto.ts';
+import { duplicateWords } from '../../core/errors.ts';
 import { fail, ok, type Result } from '../../core/result.ts';
 import { count, country, dateTime, integer } from '../../core/schema.ts';
 import { dayMs, minuteMs } from '../../core/time.ts';
@@ -63,7 +64,7 @@ const exampleOctet = 127;
 
 /** Clients match these words, and `ip` as the parameter, however they named the address. */
 export function duplicateDetail(ip: string): string {
-  return `You can only report the same IP address (\`${ip}\`) once in 15 minutes.`;
+  return `${duplicateWords} (\`${ip}\`) once in 15 minutes.`;
 }
 
 /** Each failure names its parameter and is shown to the sender. */
